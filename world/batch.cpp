@@ -91,6 +91,20 @@ void World::add_provision() {
              });
 }
 
+// Nodes that come when nothing fails any more are used once, and then nobody wants them.
+void World::want_nodes_once_more() {
+  if (root_ == nullptr || !root_->ready())
+    return machine_.timeline.after(kSecond, [this] { want_nodes_once_more(); });
+  add_provision();
+  Ask ask;
+  ask.limit = 30;
+  ask.count = 12;
+  ask.tasks = 1;
+  ask.cores = 3;  // a node each
+  ask.command = {"work", std::to_string(machine_.dice.between(4'000, 10'000)), "0", "0"};
+  submit(*root_, ask);
+}
+
 void World::change_provision(std::uint64_t number, const std::string& action) {
   user_->ask(root_->uri(), "provision.change",
              transport::pack(msg::ProvisionChange{number, action}),

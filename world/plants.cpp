@@ -71,7 +71,7 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::lost_limit, "lost-limit", "another limit is acknowledged, and no agent hears of it",
        336},
       {Plant::lost_stop, "lost-stop",
-       "that a job is suspended, or goes on, is acknowledged, and no agent hears of it", 183},
+       "that a job is suspended, or goes on, is acknowledged, and no agent hears of it", 335},
       {Plant::open_door, "open-door", "whoever connects is taken for the owner of the instance"},
       {Plant::wrong_user, "wrong-user", "a user is taken for another one"},
       {Plant::forgotten_own, "forgotten-own",
@@ -88,6 +88,9 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::forgotten_batch, "forgotten-batch",
        "which batch jobs were submitted is gone with the broker that did"},
       {Plant::submitted_again, "submitted-again", "a batch job is submitted twice"},
+      {Plant::long_walltime, "long-walltime",
+       "a batch job that will end sooner is said to have all of its walltime left"},
+      {Plant::kept_node, "kept-node", "nodes of batch jobs are not given back when they idle", 114},
   };
   return kPlants;
 }

@@ -59,6 +59,8 @@ enum class Plant {
   lost_cancel,
   forgotten_batch,
   submitted_again,
+  long_walltime,
+  kept_node,
 };
 
 struct PlantInfo {

@@ -113,7 +113,8 @@ void World::submit_work(Instance& instance) {
 void World::want_much(Ask& ask) {
   auto& dice = machine_.dice;
   if (dice.one_in(4)) return;
-  ask.limit = static_cast<double>(dice.one_in(3) ? dice.between(30, 90) : dice.between(3, 45));
+  const bool is_long = machine_.planted(Plant::long_walltime) || dice.one_in(3);
+  ask.limit = static_cast<double>(is_long ? dice.between(30, 90) : dice.between(3, 45));
   ask.tasks = dice.between(1, 3);
   ask.command[1] = std::to_string(dice.between(500, 12'000));
 }

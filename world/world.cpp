@@ -14,6 +14,8 @@ constexpr const char* kTwoNodes = "node=2/core=4";
 constexpr const char* kThreeHosts = "node=3/core=3";
 constexpr int kHosts = 3;
 constexpr Micros kEndPatience = 300 * kSecond;
+constexpr Micros kQuiet = 20 * kSecond;
+constexpr Micros kLongQuiet = 90 * kSecond;        // nodes of batch jobs come, are used, and idle
 constexpr std::uint64_t kStepsBetweenLooks = 150;  // at what costs more to look at
 
 }  // namespace
@@ -219,10 +221,12 @@ void World::end_all() {
   machine_.wires.heal();
   machine_.hosts.heal();
   if (has_batch_) calm_batch_system();
-  const Micros end = machine_.timeline.now() + kEndPatience;
   // Half of the worlds end by themselves as far as they do.
-  if (machine_.dice.one_in(2))
-    run_until(machine_.timeline.now() + 20 * kSecond, [] { return false; });
+  if (machine_.dice.one_in(2)) {
+    const bool brings_nodes = has_batch_ && machine_.edition >= 6;
+    if (brings_nodes) want_nodes_once_more();
+    run_until(machine_.timeline.now() + (brings_nodes ? kLongQuiet : kQuiet), [] { return false; });
+  }
   const auto all_over = [this] {
     const auto* core = root_ == nullptr ? nullptr : root_->core();
     if (core == nullptr || core->only_lists() || !machine_.tasks.live().empty() ||
@@ -235,6 +239,7 @@ void World::end_all() {
     return counts.pending + counts.running == 0;
   };
   checks_.calm();
+  const Micros end = machine_.timeline.now() + kEndPatience;
   bool over = false;
   while (!over && !machine_.history.failed() && machine_.timeline.now() < end) {
     if (root_ != nullptr && root_->ready()) {

@@ -34,7 +34,9 @@ struct Outcome {
 //    suspended, go on, and are given other limits
 // 4  roots that serve several users, who meddle with each other's jobs
 // 5  roots that make an instance for each of their users; batch jobs that bring nodes
-inline constexpr int kEdition = 5;
+// 6  where batch jobs bring nodes, some are wanted once more when nothing fails any more, and have
+//    nothing to do for long
+inline constexpr int kEdition = 6;
 
 // `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -128,6 +130,7 @@ class World final : public Instances {
   void want_much(Ask& ask);
   void change_provisions();
   void add_provision();
+  void want_nodes_once_more();
   void change_provision(std::uint64_t number, const std::string& action);
   void begin_on_node(const BatchJob& job, int host);
   void end_on_node(const BatchJob& job, int host);

@@ -1,6 +1,7 @@
 // What planted faults do to messages on their way (plants.hpp).
 #include "launch/messages.hpp"
 #include "msg/instance.hpp"
+#include "msg/provision.hpp"
 #include "msg/users.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/codec/envelope.hpp"
@@ -17,6 +18,8 @@ using transport::Kind;
 
 // A request that a plant has made itself has a number that no session reaches.
 constexpr std::uint64_t kForged = std::uint64_t{1} << 40;
+
+constexpr Duration kLongerThanAnyWorld = 3'600'000;  // ms
 
 bool is_over(const msg::JobRecord& record) {
   return record.state == "INACTIVE";
@@ -157,6 +160,11 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     carry(link, false,
           transport::encode({Kind::response, message.id, "", "", transport::pack(msg::Empty{})}));
     return true;
+  }
+  if (machine_.planted(Plant::kept_node) && message.topic == "provision.add" && up) {
+    auto ask = *transport::unpack<msg::ProvisionRequest>(message.payload);
+    ask.idle = kLongerThanAnyWorld;
+    return rewrite(ask);
   }
   if (machine_.planted(Plant::lost_own_submit) && message.topic == "submit" && !up &&
       machine_.dice.one_in(4)) {
