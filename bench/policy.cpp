@@ -1,8 +1,14 @@
-// What a policy in Lua costs: a call of a hook beside what Lua itself takes for it, and a pass in
-// which every waiting job is asked for its place.
+// What a policy in Lua costs: a call of a hook beside what Lua itself takes for it, passes in which
+// those are asked for their place for whom it matters, or all that wait, a whole log beside the
+// built-in policy, and the longest turn that a policy can make which means harm.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <lua.hpp>
 #include <memory>
 #include <string>
@@ -11,6 +17,8 @@
 #include "qmanager/job.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
+#include "sim/simulate.hpp"
+#include "sim/swf.hpp"
 
 namespace holon {
 namespace {
@@ -76,11 +84,14 @@ void hook(benchmark::State& state) {
 }
 BENCHMARK(hook)->DenseRange(0, 2);
 
-// A pass after one job's end: so many jobs wait behind a full machine, and all are asked.
-void pass_after_an_end(benchmark::State& state) {
+// A pass after one job's end: so many jobs wait behind a full machine. Those are asked who could
+// start, or with `every` all: a policy that has a say in who overtakes makes the order matter.
+void pass_after_an_end(benchmark::State& state, bool every) {
   const auto pending = static_cast<std::uint64_t>(state.range(0));
   qmanager::SchedulerConfig config;
-  const auto program = policy::compile("mine.lua", "base = 'easy' " + text_of(1));
+  const auto program = policy::compile(
+      "mine.lua", "base = 'easy' " + text_of(1) +
+                      (every ? " function may_backfill(job, view) return job.cores > 0 end" : ""));
   if (!program) std::abort();
   config.programs["mine.lua"] = *program;
   config.defaults.policy = "mine.lua";
@@ -113,10 +124,123 @@ void pass_after_an_end(benchmark::State& state) {
   state.counters["calls_a_pass"] =
       static_cast<double>(asked) / static_cast<double>(state.iterations());
 }
-BENCHMARK(pass_after_an_end)
+BENCHMARK_CAPTURE(pass_after_an_end, some, false)
     ->Arg(1'000)
     ->Arg(10'000)
     ->Iterations(50)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(pass_after_an_end, every, true)
+    ->Arg(1'000)
+    ->Arg(10'000)
+    ->Iterations(50)
+    ->Unit(benchmark::kMillisecond);
+
+// ---- a whole log, where it is at hand
+
+void replay(benchmark::State& state, const char* trace, const char* text) {
+  const char* const folder = std::getenv("HOLON_TRACES");
+  const auto path = std::filesystem::path(folder != nullptr ? folder : "../shared/traces") / trace;
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto read = sim::read_swf(bytes, {});
+  if (!read || read->workload.jobs.empty())
+    return state.SkipWithError("no such trace; HOLON_TRACES");
+  sim::SimOptions options;
+  options.config.defaults.policy = "easy";
+  options.config.defaults.queue_depth = 1'000'000;
+  options.config.priority.ticks_per_second = 1;
+  if (*text != '\0') {
+    const auto program = policy::compile("mine.lua", text);
+    if (!program) std::abort();
+    options.config.programs["mine.lua"] = *program;
+    options.config.defaults.policy = "mine.lua";
+  }
+  double calls = 0;
+  for (auto _ : state) {
+    const auto result = sim::simulate(
+        read->workload, std::make_unique<qmanager::FlatMachine>(read->workload.max_procs), options);
+    if (!result) std::abort();
+    if (const auto& hooks = result->queues.front().hooks; hooks) {
+      if (!hooks->trouble.empty()) return state.SkipWithError(hooks->trouble.c_str());
+      calls = static_cast<double>(hooks->calls);
+    }
+  }
+  state.counters["calls"] = calls;
+}
+BENCHMARK_CAPTURE(replay, kth_easy, "kth-sp2-full28481.swf", "")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, kth_lua_limit, "kth-sp2-full28481.swf",
+                  "base = 'easy' function priority(job) return -job.limit end")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, kth_lua_expansion, "kth-sp2-full28481.swf",
+                  "base = 'easy' function priority(job) return job.waited / job.limit end")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, kth_lua_users, "kth-sp2-full28481.swf",
+                  "base = 'easy' function priority(job, view) "
+                  "return job.waited / job.limit - view.user(job.user).running end")
+    ->Unit(benchmark::kMillisecond);
+
+// ---- policies that mean harm
+
+constexpr const char* kHarm[] = {
+    "while true do end",
+    "local t = {} while true do t[#t + 1] = {} end",
+    "local s = 'x' while true do s = s .. s end",
+    "return ('a'):rep(60000):find('.-.-.-.-b')",
+    "return ('x'):rep(1e9)",
+    "local function f() return 1 + f() end return f()",
+    "error({})",
+    "return coroutine.yield()",
+    "return 0/0",
+    "table.sort({3, 2, 1}, function() while true do end end)",
+    "local n = 0 for i = 1, 19000 do n = n + i end return n",
+    "local n for i = 1, 1500 do n = i .. '' end return #n",
+    "far = far or {} for i = 1, 3000 do far[1 + (i + n % 7) * 2^-50] = i end return 1",
+    "far = far or {} m = (m or 0) % 5000 + 1 far[1 + m * 2^-50] = m "
+    "for i = 1, 300 do n = far[1.5] or n end return n",
+};
+
+// The longest turn of a scheduler in which 300 jobs wait, in CPU time, which is what an answer of
+// the instance may have to wait for. The numbers say where in kHarm what the policy does stands.
+void longest_turn(benchmark::State& state) {
+  constexpr std::uint64_t kJobs = 300;
+  const char* const body = kHarm[state.range(0)];
+  qmanager::SchedulerConfig config;
+  const auto program = policy::compile(
+      "mine.lua", std::string("base = 'easy' function priority(job, view) local n = view.now ") +
+                      body + " end function may_backfill(job, view) " + body + " end");
+  if (!program) std::abort();
+  config.programs["mine.lua"] = *program;
+  config.defaults.policy = "mine.lua";
+  config.defaults.queue_depth = 1'000'000;
+  double longest = 0;
+  for (auto _ : state) {
+    auto scheduler =
+        *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(64));
+    Time now = 0;
+    for (std::uint64_t id = 1; id <= kJobs; ++id) {
+      qmanager::JobRequest job;
+      job.id = JobId{id};
+      job.procs = 1 + static_cast<std::int64_t>(id % 64);
+      job.limit = 600'000;
+      benchmark::DoNotOptimize(scheduler.submit(std::move(job), now));
+    }
+    for (int turn = 0; turn < 30; ++turn) {
+      now += 1000;
+      const std::clock_t before = std::clock();
+      const auto result = scheduler.step(now);
+      longest =
+          std::max(longest, 1e3 * static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+      for (const auto& decision : result.decisions)
+        if (const auto* start = std::get_if<qmanager::Start>(&decision))
+          benchmark::DoNotOptimize(scheduler.finish(start->job, now + 1));
+    }
+  }
+  state.counters["longest_ms"] = longest;
+  state.SetLabel(body);
+}
+BENCHMARK(longest_turn)
+    ->DenseRange(0, static_cast<int>(std::size(kHarm)) - 1)
+    ->Iterations(3)
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -138,6 +138,31 @@ end)lua");
   EXPECT_EQ(simulated(workload, bytes).jobs[0].refused, "mine.lua:1: ???" + std::string(197, 'x'));
 }
 
+// In the words that `holon explain` shows.
+TEST(LuaPolicy, WhyAJobWaitsIsToldInItsWordsWithTheirPlace) {
+  auto scheduler = *qmanager::Scheduler::create(config_with(R"lua(base = "easy"
+function priority(job) return job.id == 4 and 1 or 0, "the fourth is urgent" end
+function may_backfill() return false, "in line, please" end
+function may_reserve(job) return job.id ~= 3, "not the third" end)lua"),
+                                                std::make_unique<qmanager::FlatMachine>(4));
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    qmanager::JobRequest job;
+    job.id = JobId{id};
+    job.procs = id == 1 ? 3 : id == 3 ? 1 : 4;
+    job.limit = 600;
+    ASSERT_TRUE(scheduler.submit(std::move(job), 0));
+    scheduler.step(static_cast<Time>(id));
+  }
+  const auto explained = [&](std::uint64_t id) {
+    const auto why = scheduler.explain(JobId{id}, 5);
+    EXPECT_TRUE(why) << to_string(why.error());
+    return why ? why->reason : std::string();
+  };
+  EXPECT_NE(explained(3).find("mine.lua:3: in line, please"), std::string::npos) << explained(3);
+  EXPECT_NE(explained(4).find("mine.lua:2: the fourth is urgent"), std::string::npos)
+      << explained(4);
+}
+
 TEST(LuaPolicy, WhatIsWrongWithATextIsSaidWithItsPlace) {
   EXPECT_EQ(refusal_of("-- \xff"), "mine.lua: it is not UTF-8");
   EXPECT_NE(refusal_of(std::string(70'000, ' ')).find("has 65536 at most"), std::string::npos);
