@@ -1,33 +1,36 @@
 // The part of the Journal that lets others go on where they were: numbers of events, keys of
 // submissions.
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "instance/journal/events/event_rows.hpp"
+#include "instance/journal/events/packing.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
 
 namespace holon::instance {
 
 std::int64_t Journal::State::last_event() const {
-  SQLite::Statement q(
-      db,
-      "SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT CAST(value AS "
-      "INTEGER) FROM meta WHERE key=?), 0))");
+  return std::max(last_event_number(db), forgotten_event());
+}
+
+std::int64_t Journal::State::forgotten_event() const {
+  SQLite::Statement q(db, "SELECT CAST(value AS INTEGER) FROM meta WHERE key=?");
   q.bind(1, kLastForgottenEvent);
+  return q.executeStep() ? q.getColumn(0).getInt64() : 0;
+}
+
+std::int64_t Journal::State::oldest_event() const {
+  SQLite::Statement q(db, "SELECT coalesce(min(seq), 0) FROM events");
   q.executeStep();
   return q.getColumn(0).getInt64();
 }
 
 void Journal::State::note_forgotten_events(JobId first, JobId stop) {
-  SQLite::Statement q(
-      db,
-      "SELECT max(coalesce((SELECT max(seq) FROM events WHERE job >= ? AND job < ?), 0), "
-      "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key=?), 0))");
-  q.bind(1, static_cast<std::int64_t>(first.value()));
-  q.bind(2, static_cast<std::int64_t>(stop.value()));
-  q.bind(3, kLastForgottenEvent);
-  q.executeStep();
-  put_meta(kLastForgottenEvent, std::to_string(q.getColumn(0).getInt64()));
+  const std::int64_t last = last_event_of(db, static_cast<std::int64_t>(first.value()),
+                                          static_cast<std::int64_t>(stop.value()) - 1);
+  put_meta(kLastForgottenEvent, std::to_string(std::max(last, forgotten_event())));
 }
 
 void Journal::add_submit_key(std::string_view key, const SubmitKey& jobs) {
@@ -53,6 +56,20 @@ Result<std::optional<SubmitKey>> Journal::jobs_of_key(std::string_view key) cons
     known->reset();
     return jobs;
   });
+}
+
+// Numbers have gaps where jobs were forgotten: it may be too early.
+std::int64_t Journal::State::first_pack_from() const {
+  const std::int64_t oldest = oldest_event();
+  return (oldest > 0 ? oldest : next_seq) + kEventsUnpacked + kEventsInPack;
+}
+
+void Journal::State::pack_some_events() {
+  constexpr int kPacksAtOnce = 4;  // a turn that has written more is caught up with by later ones
+  for (int i = 0; i < kPacksAtOnce && next_seq >= pack_from; ++i) {
+    const std::int64_t missing = pack_oldest_events(db, next_seq - kEventsUnpacked);
+    pack_from = missing > 0 ? next_seq + missing : first_pack_from();
+  }
 }
 
 Result<std::int64_t> Journal::give_back(std::int64_t pages) {
@@ -96,20 +113,20 @@ std::int64_t Journal::next_event() const {
 Result<std::vector<NumberedEvent>> Journal::events_from(std::int64_t from,
                                                         std::size_t limit) const {
   return state_->read<std::vector<NumberedEvent>>([&]() -> Result<std::vector<NumberedEvent>> {
-    SQLite::Statement q(state_->db,
-                        "SELECT seq, job, count, time, name, context FROM events WHERE seq >= ? "
-                        "ORDER BY seq LIMIT ?");
-    q.bind(1, from);
-    q.bind(2, static_cast<std::int64_t>(limit));
     std::vector<NumberedEvent> events;
-    while (q.executeStep()) {
-      auto body = parse_event(q.getColumn(4).getString(), q.getColumn(5).getString());
-      if (!body) return tl::unexpected(body.error());
-      events.push_back({q.getColumn(0).getInt64(),
-                        JobId(static_cast<std::uint64_t>(q.getColumn(1).getInt64())),
-                        static_cast<std::uint64_t>(q.getColumn(2).getInt64()),
-                        Event{q.getColumn(3).getInt64(), std::move(*body)}});
-    }
+    Status sound;
+    const auto take = [&](const EventRow& row) {
+      if (events.size() == limit) return false;
+      auto event = event_in(row);
+      if (!event) sound = tl::unexpected(event.error());
+      if (!event) return false;
+      events.push_back({row.number, JobId(static_cast<std::uint64_t>(row.job)),
+                        static_cast<std::uint64_t>(row.count), std::move(*event)});
+      return events.size() < limit;
+    };
+    if (auto read = each_event(state_->db, from, {take}); !read)
+      return tl::unexpected(read.error());
+    if (!sound) return tl::unexpected(sound.error());
     return events;
   });
 }

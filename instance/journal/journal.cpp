@@ -7,6 +7,8 @@
 #include "instance/clock.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
+#include "instance/journal/events/event_rows.hpp"
+#include "instance/journal/events/packing.hpp"
 #include "instance/journal/records/record_order.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/text.hpp"
@@ -191,6 +193,7 @@ Status Journal::commit() {
   const bool changed = s.files_changed(true);
   s.write([&] {
     s.write_runs();
+    s.pack_some_events();
     s.count_commit();
     s.run(s.end);
   });
@@ -292,7 +295,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
   drop("DELETE FROM graph_tasks WHERE id >= ? AND id < ?");
   drop("DELETE FROM outputs WHERE id >= ? AND id < ?");
-  drop("DELETE FROM events WHERE job >= ? AND job < ?");
+  forget_events(db, number_of(first), number_of(stop) - 1);
   drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
   drop("DELETE FROM children WHERE job >= ? AND job < ?");
   drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
@@ -357,13 +360,6 @@ Batch batch_from(SQLite::Statement& q) {
   return {job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
           q.getColumn(2).getString(), q.getColumn(3).getInt() != 0};
 }
-
-Result<Event> event_from(SQLite::Statement& q, int first_column) {
-  auto body = parse_event(q.getColumn(first_column + 1).getString(),
-                          q.getColumn(first_column + 2).getString());
-  if (!body) return tl::unexpected(body.error());
-  return Event{q.getColumn(first_column).getInt64(), std::move(*body)};
-}
 }  // namespace
 
 Result<std::vector<Batch>> Journal::active_batches() const {
@@ -380,16 +376,17 @@ Status Journal::replay(const std::function<void(JobId, std::uint64_t, const Even
     SQLite::Statement oldest(state_->db,
                              fmt::format("SELECT min(seq) FROM batches WHERE {}", kUnfinished));
     if (!oldest.executeStep() || oldest.getColumn(0).isNull()) return {};
-    SQLite::Statement q(
-        state_->db,
-        "SELECT job, count, time, name, context FROM events WHERE seq >= ? ORDER BY seq");
-    q.bind(1, oldest.getColumn(0).getInt64());
-    while (q.executeStep()) {
-      const auto event = event_from(q, 2);
-      if (!event) return tl::unexpected(event.error());
-      take(job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()), *event);
-    }
-    return {};
+    Status sound;
+    const auto next = [&](const EventRow& row) {
+      const auto event = event_in(row);
+      if (!event) sound = tl::unexpected(event.error());
+      if (event)
+        take(JobId(static_cast<std::uint64_t>(row.job)), static_cast<std::uint64_t>(row.count),
+             *event);
+      return event.has_value();
+    };
+    const auto read = each_event(state_->db, oldest.getColumn(0).getInt64(), {next});
+    return read ? sound : read;
   });
 }
 
@@ -469,19 +466,22 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
   else if (*array && job != batch->first)
     return events_of_task(batch->first, job);
   return state_->read<std::vector<Event>>([&]() -> Result<std::vector<Event>> {
-    // A row for many jobs carries the first of its batch; any other row is for one job.
-    SQLite::Statement q(state_->db,
-                        "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + "
-                        "count > ? ORDER BY seq");
-    q.bind(1, number_of(batch->first));
-    q.bind(2, number_of(job));
-    q.bind(3, number_of(job));
     std::vector<Event> events;
-    while (q.executeStep()) {
-      auto event = event_from(q, 0);
-      if (!event) return tl::unexpected(event.error());
-      events.push_back(std::move(*event));
-    }
+    Status sound;
+    // An event of many jobs carries the first of its batch; any other is of one job.
+    const auto take = [&](const EventRow& row) {
+      if (row.job + row.count <= number_of(job)) return true;
+      auto event = event_in(row);
+      if (event)
+        events.push_back(std::move(*event));
+      else
+        sound = tl::unexpected(event.error());
+      return event.has_value();
+    };
+    const std::int64_t first = number_of(batch->first), own = number_of(job);
+    if (auto read = each_event_of(state_->db, {{first, first}, {own, own}}, {take}); !read)
+      return tl::unexpected(read.error());
+    if (!sound) return tl::unexpected(sound.error());
     const auto words = words_of(job, 1);
     if (!words) return tl::unexpected(words.error());
     if (!words->empty()) add_dependency_events(events, words->front().second);

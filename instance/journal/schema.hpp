@@ -8,7 +8,8 @@
 //
 // Version 2 gave each of the last ones a table; in version 1 they were texts in meta (migrate.hpp).
 // Version 3 has `offline`, and events of the parts of a job (job/job.hpp). Version 4 has records
-// that are kept as differences from others (ended_record.hpp).
+// that are kept as differences from others (ended_record.hpp). Version 5 has most events in packs
+// (events/).
 #pragma once
 #include "instance/resources/database_kind.hpp"
 
@@ -50,8 +51,8 @@ CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 // jobs a client's key of a submission stands for; who asked for what (audit_rows.hpp); arrays,
 // their tasks of which something has happened, and those that are over; what tasks of graphs have
 // for themselves (graph/task_words.hpp), whose batches may share a jobspec; records with which
-// others are compared; where in the log of
-// outputs what small tasks wrote is.
+// others are compared; where in the log of outputs what small tasks wrote is; the older events, by
+// the number of the last one of each pack, with the first and the last number of the jobs in it.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
@@ -68,10 +69,13 @@ CREATE TABLE IF NOT EXISTS record_bases(id INTEGER PRIMARY KEY, first INTEGER NO
 CREATE TABLE IF NOT EXISTS graph_tasks(id INTEGER PRIMARY KEY, words BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS outputs(id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, begin INTEGER NOT NULL,
                                    output INTEGER NOT NULL, error INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS event_packs(last INTEGER PRIMARY KEY, count INTEGER NOT NULL, low INTEGER NOT NULL,
+                                       high INTEGER NOT NULL, jobs TEXT NOT NULL, events BLOB NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(low, high);
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
 )";
 
-inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 4, kJournalSchema,
+inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema,
                                            1};
 
 // Keys of numbers.

@@ -34,6 +34,7 @@ struct Journal::State {
   bool for_reading = false;  // the database is open for nothing else
   std::optional<Error> broken;
   std::int64_t next_seq = 1;
+  std::int64_t pack_from = 1;  // until next_seq is this, there are too few events for a pack
 
   std::optional<JournalMark> mark;  // of a file
   Progress progress;
@@ -76,12 +77,18 @@ struct Journal::State {
   State(SQLite::Database database, std::string name, Sync how)
       : db(std::move(database)), file(std::move(name)), sync(how) {
     next_seq = last_event() + 1;
+    pack_from = first_pack_from();
     load_forgetting();
   }
   void load_forgetting();
   void keep_beating(Beat its_beat);
+  std::int64_t first_pack_from() const;
+  // Where there are enough of them; in a write. A few milliseconds at most.
+  void pack_some_events();
   // The highest number an event has had, forgotten ones included; 0: none.
   std::int64_t last_event() const;
+  std::int64_t forgotten_event() const;  // the last one, 0: none is
+  std::int64_t oldest_event() const;     // that has a row; 0: there is none
   // Before the events of the jobs first .. stop-1 go.
   void note_forgotten_events(JobId first, JobId stop);
 

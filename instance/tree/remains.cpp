@@ -26,6 +26,7 @@
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/damage/batches.hpp"
+#include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
@@ -267,6 +268,9 @@ class Reader {
   void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
     const std::int64_t done = number_in(after);
     const InstanceClock clock = clock_of_journal(db);
+    const auto lost = [this, &where](const std::string& what) {
+      problem(where.path, "its jobs that were not over", what);
+    };
     SQLite::Statement q(
         db,
         "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
@@ -297,7 +301,7 @@ class Reader {
       const auto stop = is_array ? std::min(end, first + 1) : end;
       const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
-        for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce)))
+        for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce), lost))
           if (auto record =
                   record_of(where, clock, job,
                             has_words ? submission_for(db, job, submission) : submission, life);
@@ -353,30 +357,28 @@ class Reader {
   }
 
   // Of the jobs begin .. end-1 of the batch that begins with `first`: those that are not over.
-  static std::map<std::int64_t, Lifecycle> lives(SQLite::Database& db, std::int64_t first,
-                                                 std::int64_t begin, std::int64_t end) {
+  static std::map<std::int64_t, Lifecycle> lives(
+      SQLite::Database& db, std::int64_t first, std::int64_t begin, std::int64_t end,
+      const std::function<void(const std::string&)>& lost) {
     std::map<std::int64_t, Lifecycle> lives;
     for (auto id = begin; id < end; ++id) lives.emplace_hint(lives.end(), id, Lifecycle());
     SQLite::Statement over(db, "SELECT id FROM jobs WHERE id >= ? AND id < ?");
     over.bind(1, begin);
     over.bind(2, end);
     while (over.executeStep()) lives.erase(over.getColumn(0).getInt64());
-    // A row for many jobs carries the first of its batch; any other row is for one job.
-    SQLite::Statement q(db,
-                        "SELECT job, count, time, name, context FROM events WHERE (job = ? AND "
-                        "count > 1) OR (job >= ? AND job < ? AND count = 1) ORDER BY seq");
-    q.bind(1, first);
-    q.bind(2, begin);
-    q.bind(3, end);
-    while (q.executeStep()) {
-      auto body = parse_event(q.getColumn(3).getString(), q.getColumn(4).getString());
-      if (!body) continue;
-      const Event event{q.getColumn(2).getInt64(), std::move(*body)};
-      const std::int64_t job = q.getColumn(0).getInt64(), count = q.getColumn(1).getInt64();
-      for (auto life = lives.lower_bound(job); life != lives.end() && life->first < job + count;
-           ++life)
-        if (auto next = apply(life->second, event)) life->second = std::move(*next);
-    }
+    // An event of many jobs carries the first of its batch; any other is of one job.
+    const auto take = [&](const EventRow& row) {
+      const bool is_of_one = row.job >= begin && row.job < end && row.count == 1;
+      const bool is_of_batch = row.job == first && row.count > 1;
+      const auto event = is_of_one || is_of_batch ? event_in(row) : Result<Event>(Event());
+      if (!event || !(is_of_one || is_of_batch)) return true;
+      for (auto life = lives.lower_bound(row.job);
+           life != lives.end() && life->first < row.job + row.count; ++life)
+        if (auto next = apply(life->second, *event)) life->second = std::move(*next);
+      return true;
+    };
+    // What cannot be read is told of, and is no error.
+    static_cast<void>(each_event_of(db, {{first, first}, {begin, end - 1}}, {take, lost}));
     return lives;
   }
 
@@ -426,20 +428,18 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
   if (!batch.executeStep()) return found;
   found.jobspec = batch.getColumn(1).getString();
   if (const auto words = words_in(db, id)) found.jobspec = with_words(found.jobspec, *words);
-  SQLite::Statement q(db,
-                      "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + count "
-                      "> ? ORDER BY seq");
-  q.bind(1, batch.getColumn(0).getInt64());
-  q.bind(2, id);
-  q.bind(3, id);
   const InstanceClock clock = clock_of_journal(db);
-  while (q.executeStep()) {
-    auto body = parse_event(q.getColumn(1).getString(), q.getColumn(2).getString());
-    if (!body) continue;
-    const Event event = as_shown({q.getColumn(0).getInt64(), std::move(*body)}, clock);
+  const auto take = [&](const EventRow& row) {
+    auto known = row.job + row.count > id ? event_in(row) : fail(Errc::not_found, "of another job");
+    if (!known) return true;
+    const Event event = as_shown(std::move(*known), clock);
     found.events.push_back(
         {job, event.time, instance::name_of(event.body), context_of(event.body)});
-  }
+    return true;
+  };
+  const std::int64_t first = batch.getColumn(0).getInt64();
+  const auto skip = [](const std::string&) {};  // what can be read is shown
+  static_cast<void>(each_event_of(db, {{first, first}, {id, id}}, {take, skip}));
   found.R = R_of(db, clock, job);
   return found;
 }

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "instance/journal/events/event_rows.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -20,10 +22,14 @@ std::optional<std::int64_t> tasks_of_array(SQLite::Database& journal, std::int64
 // The first event of a batch is that of all of its jobs. Behind an array come its tasks.
 std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t first) {
   if (const auto tasks = tasks_of_array(journal, first)) return *tasks + 1;
-  SQLite::Statement q(journal, "SELECT count FROM events WHERE job = ? ORDER BY seq LIMIT 1");
-  q.bind(1, first);
-  if (!q.executeStep() || q.getColumn(0).getInt64() < 1) return std::nullopt;
-  return q.getColumn(0).getInt64();
+  std::int64_t count = 0;
+  const auto take_first = [&count](const EventRow& row) {
+    count = row.count;
+    return false;
+  };
+  // Where a pack makes no sense nothing is known.
+  const auto read = each_event_of(journal, {{first, first}}, {take_first});
+  return read && count >= 1 ? std::optional(count) : std::nullopt;
 }
 
 // `next`: where the batch behind it begins.

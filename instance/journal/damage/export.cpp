@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/mark.hpp"
 #include "instance/journal/migrate.hpp"
@@ -34,6 +35,20 @@ void take_record(const Result<msg::JobRecord>& record, const std::string& key,
                  const JournalSink& sink) {
   if (record) return sink.record(*record);
   sink.lost(fmt::format("the record of job {} is damaged", key));
+}
+
+void take_events(const SQLite::Database& db, const JournalSink& sink) {
+  const auto take = [&sink](const EventRow& row) {
+    sink.event(JobId(static_cast<std::uint64_t>(row.job)), static_cast<std::uint64_t>(row.count),
+               row.time, std::string(row.name), std::string(row.context));
+    return true;
+  };
+  try {
+    // Packs that cannot be read are told of, and are no error.
+    static_cast<void>(each_event(db, 0, {take, sink.lost}));
+  } catch (const SQLite::Exception& e) {
+    sink.lost(fmt::format("table events cannot be read any further: {}", e.what()));
+  }
 }
 
 // Of a journal of any version.
@@ -78,12 +93,7 @@ Status export_journal(const std::string& state_dir, const JournalSink& sink) {
                sink.batch({job_at(q, 0), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
                            q.getColumn(2).getString(), q.getColumn(3).getInt() != 0});
              });
-    each_row(*db, sink, "events", "SELECT job, count, time, name, context FROM events ORDER BY seq",
-             [&](SQLite::Statement& q) {
-               sink.event(job_at(q, 0), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
-                          q.getColumn(2).getInt64(), q.getColumn(3).getString(),
-                          q.getColumn(4).getString());
-             });
+    take_events(*db, sink);
     RecordReader records(*db);
     each_row(
         *db, sink, "jobs", "SELECT id, record FROM jobs ORDER BY id", [&](SQLite::Statement& q) {

@@ -10,6 +10,7 @@
 #include "instance/array/array.hpp"
 #include "instance/job/job.hpp"
 #include "instance/journal/damage/missing.hpp"
+#include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/rows.hpp"
 #include "msg/instance.hpp"
 
@@ -43,15 +44,17 @@ std::int64_t next_job(SQLite::Database& journal, std::int64_t after_tasks, std::
 std::int64_t room_by_events(SQLite::Database& journal, const LostArray& array) {
   std::int64_t added = 0;
   bool was_open = false;
-  SQLite::Statement q(journal, "SELECT name, context FROM events WHERE job = ? ORDER BY seq");
-  q.bind(1, array.id);
-  while (q.executeStep()) {
-    const auto body = parse_event(q.getColumn(0).getString(), q.getColumn(1).getString());
-    if (!body) continue;
-    const auto* extend = std::get_if<event::ArrayExtend>(&*body);
-    was_open = was_open || extend != nullptr || std::holds_alternative<event::ArrayClose>(*body);
+  const auto take = [&](const EventRow& row) {
+    const auto event = event_in(row);
+    if (!event) return true;
+    const auto* extend = std::get_if<event::ArrayExtend>(&event->body);
+    was_open =
+        was_open || extend != nullptr || std::holds_alternative<event::ArrayClose>(event->body);
     if (extend != nullptr) added += static_cast<std::int64_t>(extend->tasks);
-  }
+    return true;
+  };
+  const auto skip = [](const std::string&) {};  // a pack that makes no sense is told of elsewhere
+  static_cast<void>(each_event_of(journal, {{array.id, array.id}}, {take, skip}));
   return was_open ? std::max<std::int64_t>(0, std::int64_t(kRoomOfOpen) - added) : 0;
 }
 

@@ -21,6 +21,7 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/damage/unreadable.hpp"
 #include "instance/journal/durable_file.hpp"
+#include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/rows.hpp"
@@ -56,7 +57,8 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
     for (const char* table : tables)
       check.rows[table] = number_of(in, fmt::format("SELECT count(*) FROM {}", table));
   };
-  count(db, {"jobs", "events", "batches", "descendants", "children"});
+  count(db, {"jobs", "batches", "descendants", "children"});
+  check.rows["events"] = count_events(db);
   count(typed, {"reservations", "drains", "gates", "agents"});
   for (auto& row : unreadable_rows(db, typed)) check.damage.push_back(std::move(row.what));
   for (const auto& batch : wrong_batches(db)) check.damage.push_back(describe(batch));

@@ -4,11 +4,13 @@
 
 #include <string_view>
 
+#include "base/idset.hpp"
 #include "instance/array/ended.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
+#include "instance/journal/events/event_pack.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -78,6 +80,12 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
   search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();
   });
+  if (journal.tableExists("event_packs"))
+    search.look(journal, "event_packs", "last, jobs, events", "events up to {}",
+                [](SQLite::Statement& q) {
+                  return Idset::parse(q.getColumn(1).getString()).has_value() &&
+                         UnpackedEvents::of(bytes_at(q.getColumn(2))).has_value();
+                });
   search.look(journal, "allocs", "job, begin, end, shares", "job {}: what it holds",
               [](SQLite::Statement& q) {
                 return unpack_shares(JobId(),

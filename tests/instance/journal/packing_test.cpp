@@ -1,0 +1,312 @@
+// Older events are in packs: whoever reads events must not see where they are.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "instance/journal/damage/export.hpp"
+#include "instance/journal/damage/repair.hpp"
+#include "instance/journal/events/event_pack.hpp"
+#include "instance/journal/events/packing.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/journal/schema.hpp"
+#include "msg/instance.hpp"
+#include "tests/instance/a_jobspec.hpp"
+#include "tests/instance/journal/damaged_journal.hpp"
+
+namespace holon::instance {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(EventPack, HasWhatWasPutIntoIt) {
+  constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const std::string large(100'000, 'x');
+  const std::vector<EventRow> rows = {{1, 7, 1, 1'000, "submit", R"({"userid":0})"},
+                                      {2, 3, 5'000, 999, "depend", "{}"},
+                                      {kMost, kLeast, kMost, kLeast, "", large},
+                                      {kLeast, kMost, kLeast, kMost, "free", ""}};
+  const auto unpacked = UnpackedEvents::of(pack_events(rows));
+  ASSERT_TRUE(unpacked) << to_string(unpacked.error());
+  EXPECT_EQ(unpacked->rows(), rows);
+}
+
+TEST(EventPack, WithOneDamagedByteIsRefused) {
+  std::vector<EventRow> rows;
+  for (std::int64_t i = 1; i <= 100; ++i) rows.push_back({i, i / 3, 1, 5 * i, "alloc", "{}"});
+  const std::string pack = pack_events(rows);
+  for (std::size_t at = 0; at < pack.size(); ++at) {
+    std::string damaged = pack;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x11);
+    const auto unpacked = UnpackedEvents::of(damaged);
+    // Two bits of the head of zlib's stream say how it was made, and nothing of what is in it.
+    EXPECT_TRUE(!unpacked || unpacked->rows() == rows) << at;
+    EXPECT_FALSE(UnpackedEvents::of(pack.substr(0, at))) << at;
+  }
+}
+
+class PackedJournal : public JournalDamageTest {
+ protected:
+  // A pack is made with a commit.
+  static void pack_all(Journal& journal) {
+    for (std::int64_t i = 0; i <= journal.next_event() / kEventsInPack; ++i) {
+      journal.set_number("test.turn", i);
+      ASSERT_TRUE(journal.commit());
+    }
+  }
+  // As a task of a graph has them.
+  static void add_events(Journal& journal, std::uint64_t id, Time time) {
+    for (const EventBody& body :
+         {EventBody(event::DependencyAdd{"afterok:" + std::to_string(id)}),
+          EventBody(event::Depend{}), EventBody(event::Priority{16}),
+          EventBody(event::Alloc{"immediate", 0, {"node0", 1, 1, 0}}),
+          EventBody(event::Start{{{std::int64_t(3'000 + id), id}}}), EventBody(event::Finish{}),
+          EventBody(event::Release{}), EventBody(event::Free{}), EventBody(event::Clean{})})
+      journal.add_event(JobId(id), 1, {time++, body});
+  }
+  static void add_ended(Journal& journal, std::uint64_t id) {
+    msg::JobRecord record;
+    record.id = id;
+    record.path = "/" + std::to_string(id);
+    record.state = "INACTIVE";
+    record.result = "COMPLETED";
+    journal.add_inactive(record);
+  }
+  std::int64_t packs() const {
+    SQLite::Database db(file(), SQLite::OPEN_READONLY);
+    return db.execAndGet("SELECT count(*) FROM event_packs").getInt64();
+  }
+};
+
+using Seen = std::tuple<std::int64_t, std::uint64_t, std::uint64_t, Time, std::string, std::string>;
+
+Seen seen(std::int64_t number, JobId first, std::uint64_t count, const Event& event) {
+  return {number, first.value(), count, event.time, name_of(event.body), context_of(event.body)};
+}
+
+std::vector<Seen> all_events(const Journal& journal, std::int64_t from, std::size_t at_once) {
+  std::vector<Seen> all;
+  for (;;) {
+    const auto some = journal.events_from(from, at_once);
+    EXPECT_TRUE(some) << (some ? "" : to_string(some.error()));
+    if (!some || some->empty()) return all;
+    for (const auto& e : *some) all.push_back(seen(e.number, e.first, e.count, e.event));
+    from = some->back().number + 1;
+  }
+}
+
+std::vector<Seen> replayed(const Journal& journal) {
+  std::vector<Seen> all;
+  EXPECT_TRUE(journal.replay([&all](JobId first, std::uint64_t count, const Event& event) {
+    all.push_back(seen(0, first, count, event));
+  }));
+  return all;
+}
+
+void expect_the_same(const Journal& packed, const Journal& plain, std::uint64_t jobs) {
+  EXPECT_EQ(all_events(packed, 1, 100), all_events(plain, 1, 100'000));
+  EXPECT_EQ(all_events(packed, plain.next_event() / 2, 7'000),
+            all_events(plain, plain.next_event() / 2, 7'000));
+  EXPECT_EQ(replayed(packed), replayed(plain));
+  EXPECT_EQ(packed.next_event(), plain.next_event());
+  EXPECT_EQ(*packed.last_forgotten_event(), *plain.last_forgotten_event());
+  EXPECT_EQ(*packed.latest_event(), *plain.latest_event());
+  for (std::uint64_t id = 1; id <= jobs; ++id) {
+    const auto its = packed.events_of(JobId(id)), expected = plain.events_of(JobId(id));
+    ASSERT_EQ(its.has_value(), expected.has_value()) << id;
+    if (its) {
+      ASSERT_EQ(*its, *expected) << id;
+    }
+  }
+}
+
+// The same happens to two journals. Packs are made with commits: one of the two has none.
+TEST_F(PackedJournal, IsReadAsOneWithoutPacks) {
+  for (const unsigned seed : {1u, 2u, 3u, 4u}) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directory(dir_);
+    auto packed = open();
+    auto plain = Journal::open("", Journal::Sync::normal);
+    ASSERT_TRUE(packed && plain);
+    std::uint64_t next = 1;
+    Time time = 1'000;
+    std::vector<std::uint64_t> running;
+    const auto both = [&](const auto& write) {
+      write(*packed);
+      write(*plain);
+    };
+    for (int step = 0; step < 700; ++step) {
+      const auto what = random() % 100;
+      if (what < 30) {
+        const std::uint64_t count = 1 + random() % 8;
+        both([&](Journal& journal) {
+          journal.add_batch({JobId(next), count, testing::a_jobspec(), false});
+          journal.add_event(JobId(next), count, {time, event::Submit{16, "ada"}});
+        });
+        for (std::uint64_t i = 0; i < count; ++i) running.push_back(next++);
+      } else if (what < 96 && !running.empty()) {
+        const auto at = random() % running.size();
+        both([&](Journal& journal) {
+          add_events(journal, running[at], time);
+          if (what < 80) add_ended(journal, running[at]);
+        });
+        if (what < 80) running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
+      } else if (step > 300) {
+        const std::uint64_t surplus = random() % 20, at_most = 1 + random() % 30;
+        both([&](Journal& journal) { ASSERT_TRUE(journal.forget(surplus, at_most)); });
+      }
+      time += random() % 1'000;
+      ASSERT_TRUE(packed->commit());
+      if (step % 100 == 99) expect_the_same(*packed, *plain, next);
+    }
+    pack_all(*packed);
+    expect_the_same(*packed, *plain, next);
+    packed = fail(Errc::not_found, "closed");
+    EXPECT_GT(packs(), 3);
+    packed = open();
+    ASSERT_TRUE(packed) << to_string(packed.error());
+    expect_the_same(*packed, *plain, next);
+  }
+}
+
+// A journal of version 4 has no packs.
+TEST_F(PackedJournal, OfAnEarlierVersionIsReadAndPacked) {
+  constexpr std::uint64_t kMany = 400;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->add_batch({JobId(1), kMany, testing::a_jobspec(), false});
+    journal->add_event(JobId(1), kMany, {1, event::Submit{}});
+    ASSERT_TRUE(journal->commit());
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+            std::to_string(9 * kMany - 1) +
+            ") INSERT INTO events SELECT i + 2, 1 + i / 9, 1, 10 + i, 'priority', "
+            "'{\"priority\":16}' FROM n");
+    db.exec("DROP TABLE event_packs");
+    db.exec("PRAGMA user_version = 4");
+  }
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  const auto before = all_events(*journal, 1, 100'000);
+  EXPECT_EQ(before.size(), 1 + 9 * kMany);
+  pack_all(*journal);
+  EXPECT_EQ(all_events(*journal, 1, 100'000), before);
+  EXPECT_EQ(journal->events_of(JobId(7))->size(), 10u);
+  journal = fail(Errc::not_found, "closed");
+  EXPECT_EQ(packs(), static_cast<std::int64_t>(9 * kMany + 1 - kEventsUnpacked) / kEventsInPack);
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  EXPECT_EQ(check_journal(dir_)->rows.at("events"), 1 + 9 * static_cast<int>(kMany));
+}
+
+TEST_F(PackedJournal, TakesFewBytesForAnEvent) {
+  constexpr std::uint64_t kMany = 10'000;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    for (std::uint64_t id = 1; id <= kMany; ++id) {
+      add_events(*journal, id, 10'000 + 3 * static_cast<Time>(id));
+      ASSERT_TRUE(id % 20 != 0 || journal->commit());
+    }
+  }
+  const auto bytes = std::filesystem::file_size(file());
+  EXPECT_LT(bytes, 10 * 9 * kMany) << "70 each as rows; tables and the latest rows are half of it";
+}
+
+// At whatever commit the process ends: each event is there once, and none is lost.
+TEST_F(PackedJournal, LosesNothingWhenItsProcessIsKilled) {
+  std::mt19937 random(7);
+  std::int64_t told = 0;
+  for (int round = 0; round < 8; ++round) {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      auto journal = open();
+      while (journal) {
+        for (int i = 0; i < 40; ++i) add_events(*journal, 1 + i, journal->next_event());
+        if (!journal->commit()) _exit(1);
+        const std::int64_t last = journal->next_event() - 1;
+        if (write(ends[1], &last, sizeof last) < 0) _exit(1);
+      }
+      _exit(1);
+    }
+    close(ends[1]);
+    const auto lines = 20 + random() % 40;
+    for (unsigned i = 0; i < lines; ++i)
+      ASSERT_EQ(read(ends[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
+    usleep(static_cast<useconds_t>(random() % 3'000));  // anywhere in the next ones
+    kill(child, SIGKILL);
+    while (read(ends[0], &told, sizeof told) > 0) continue;
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    const auto events = all_events(*journal, 1, 100'000);
+    EXPECT_GE(static_cast<std::int64_t>(events.size()), told);
+    for (std::size_t i = 0; i < events.size(); ++i)
+      ASSERT_EQ(std::get<0>(events[i]), static_cast<std::int64_t>(i) + 1);
+  }
+  EXPECT_GT(packs(), 10);
+}
+
+TEST_F(PackedJournal, ADamagedPackIsNamedAndTheOthersAreKept) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    for (std::uint64_t id = 1; id <= 300; ++id) add_events(*journal, 1 + id % kJobs, 10'000 + id);
+    pack_all(*journal);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec(
+        "UPDATE event_packs SET events = CAST(substr(events, 1, 200) || x'00' || substr(events, "
+        "202) AS BLOB) WHERE last = (SELECT min(last) FROM event_packs)");
+  }
+  ASSERT_GT(packs(), 1);
+  const std::string named = "events up to " + std::to_string(kEventsInPack);
+  EXPECT_THAT(check_journal(dir_)->damage, Contains(named));
+  std::int64_t events = 0;
+  std::vector<std::string> lost;
+  JournalSink sink;
+  sink.batch = [](const Batch&) {};
+  sink.record = [](const msg::JobRecord&) {};
+  sink.event = [&events](JobId, std::uint64_t, Time, const std::string&, const std::string&) {
+    ++events;
+  };
+  sink.lost = [&lost](const std::string& what) { lost.push_back(what); };
+  ASSERT_TRUE(export_journal(dir_, sink));
+  EXPECT_THAT(lost, Contains(HasSubstr(named)));
+  EXPECT_EQ(events, static_cast<std::int64_t>(kJobs) + 9 * 300 - kEventsInPack);
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, Contains(named));
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  EXPECT_EQ(all_events(*journal, 1, 100'000).size(), static_cast<std::size_t>(events));
+}
+
+}  // namespace
+}  // namespace holon::instance
