@@ -258,9 +258,11 @@ struct Start {
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
   // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
   std::string mpi;
-  // Tasks of each part of the job, which have consecutive ranks, and the place of this part among
-  // them; empty: this is all of it.
+  // Tasks of each part of the job, and the place of this part among them; empty: this is all of it.
+  // They have consecutive ranks, or those that are dealt in turn to the nodes of the job (deal()),
+  // of which each has so many tasks: those of the first part, then those of the second, ...
   std::vector<std::uint32_t> part_tasks;
+  std::vector<std::uint32_t> dealt;
   std::uint32_t part = 0;
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
   std::string user;                        // whose the tasks are; "": the agent's own user
@@ -272,8 +274,8 @@ struct Start {
                                 nodelist, node_tasks, cores, gpus, bind, input, input_tasks, output,
                                 error, truncate, in_slot, label, output_limit, limit, grace,
                                 warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-                                file_mask, memory, kill_on_bad_exit, mpi, part_tasks, part, env,
-                                user, own_output, own_error, secrets)
+                                file_mask, memory, kill_on_bad_exit, mpi, part_tasks, dealt, part,
+                                env, user, own_output, own_error, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

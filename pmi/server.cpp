@@ -240,6 +240,29 @@ void Server::job_attribute(Task& task, const Message& message) {
   answer(task, "info-getjobattr-response", std::move(fields));
 }
 
+// Each block is (first node, nodes, tasks of each), and the blocks are filled one after the other.
+std::string process_mapping_of(const std::vector<std::uint32_t>& nodes) {
+  struct Block {
+    std::size_t first, nodes, tasks;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t rank = 0; rank < nodes.size();) {
+    std::size_t end = rank;
+    while (end < nodes.size() && nodes[end] == nodes[rank]) ++end;
+    const std::size_t tasks = end - rank;
+    if (!blocks.empty() && blocks.back().tasks == tasks &&
+        blocks.back().first + blocks.back().nodes == nodes[rank])
+      ++blocks.back().nodes;
+    else
+      blocks.push_back({nodes[rank], 1, tasks});
+    rank = end;
+  }
+  std::string text;
+  for (const Block& block : blocks)
+    text += fmt::format(",({},{},{})", block.first, block.nodes, block.tasks);
+  return text.empty() ? "" : "(vector" + text + ")";
+}
+
 std::string process_mapping(const std::vector<std::uint64_t>& counts) {
   if (counts.empty()) return "";
   std::string text = "(vector";

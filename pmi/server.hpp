@@ -98,5 +98,7 @@ class Server {
 
 // The mapping of `counts[i]` tasks, one after the other, on node i. "" for no nodes.
 std::string process_mapping(const std::vector<std::uint64_t>& counts);
+// The mapping of tasks the i-th of which is on node nodes[i].
+std::string process_mapping_of(const std::vector<std::uint32_t>& nodes);
 
 }  // namespace holon::pmi

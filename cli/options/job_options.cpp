@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <functional>
@@ -47,6 +48,7 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   if (options.label_io) shell["label-io"] = true;
   if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
   if (options.mpi) shell["mpi"] = *options.mpi;
+  if (options.distribution) shell["taskmap"] = {{"scheme", *options.distribution}, {"value", ""}};
   if (!options.rlimits.empty()) shell["rlimit"] = options.rlimits;
   // What a job writes is as private as what its user writes here. The usual one goes without
   // saying.
@@ -150,6 +152,16 @@ std::function<Status(const std::string&)> yes_or_no(bool& target) {
   };
 }
 
+std::function<Status(const std::string&)> one_of(std::vector<std::string> accepted,
+                                                 std::optional<std::string>& target) {
+  return [accepted = std::move(accepted), &target](const std::string& word) -> Status {
+    target = word;
+    if (std::find(accepted.begin(), accepted.end(), word) != accepted.end()) return {};
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is not accepted; {} are", word, fmt::join(accepted, ", ")));
+  };
+}
+
 std::function<Status(const std::string&)> times_reader(JobOptions& options) {
   return [&options](const std::string& word) -> Status {
     if (auto read = number_up_to(instance::kMostRetries, options.requeue)(word); !read) return read;
@@ -181,12 +193,10 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
             "jobs of queues that preempt (preempt.mode) may take its place while it runs")
       .option("--now", yes_or_no(options.immediate), "y|n",
               "y: start at once or fail; n unless given")
-      .option(
-          "-d,--dependency", dependencies_reader(options.dependencies), "SCHEME:ID...",
-          "wait for other jobs, all of them: after (it has started), afterany (ended), afterok "
-          "(completed), "
-          "afternotok (failed); singleton: for all earlier ones of this name; begin-time:SECONDS; "
-          "afterok:3:5,afterany:7 names several; may be repeated")
+      .option("-d,--dependency", dependencies_reader(options.dependencies), "SCHEME:ID...",
+              "wait for other jobs, all of them: after (it has started), afterany (ended), afterok "
+              "(completed), afternotok (failed); singleton: for all earlier ones of this name; "
+              "begin-time:SECONDS; afterok:3:5,afterany:7 names several; may be repeated")
       .option(
           "--attr",
           [&options](const std::string& word) -> Status {
@@ -224,10 +234,9 @@ Result<std::string> own_group(const std::string& wanted) {
   std::set<std::string> names;
   for (const gid_t id : ids) names.insert(group_name(id));
   if (names.contains(wanted)) return wanted;
-  return fail(
-      Errc::invalid_argument,
-      fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", ")),
-      "--group");
+  const auto why =
+      fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", "));
+  return fail(Errc::invalid_argument, why, "--group");
 }
 
 // RFC 26: a list of {scheme, value}.
@@ -380,10 +389,8 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
           "memory " + per + ": 512M, 4G; whole GiB are reserved" +
               (task ? ", and a job that uses more than it asked for is ended" : ""))
       .option("-N,--nodes", nodes_reader(shape), "N",
-              task ? "spread over N nodes, one task each unless -n says more; without it, wherever "
-                     "there is room"
-                   : "spread over N nodes, one slot each unless -n says more; without it, wherever "
-                     "there is room")
+              std::string("spread over N nodes, one ") + (task ? "task" : "slot") +
+                  " each unless -n says more; without it, wherever there is room")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
   add_constraint_options(parser, shape.constraints);
   parser.option(
@@ -396,8 +403,7 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
       },
       "TIME",
       "end it after 30s, 5m, 2h, 1.5d, 5:30 (MM:SS), 01:30:00 or 1-12:00; a bare number is "
-      "minutes; 0 or "
-      "inf: no limit");
+      "minutes; 0 or inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
       .option("-J,--name|--job-name", shape.name, "NAME",
@@ -425,27 +431,21 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
       },
       "SIG@TIME",
       task ? "warn its tasks before the time limit: USR1@60 is SIGUSR1 60 seconds before it, "
-             "USR1@5m "
-             "five minutes"
+             "USR1@5m five minutes"
            : "warn the instance before its time limit, upon which it ends in order: USR1@60 is 60 "
              "seconds before it");
 }
 
 void add_task_options(Parser& parser, JobOptions& options) {
-  const auto read = [&options](const std::string& word) -> Status {
-    if (word != "auto" && word != "pmi1" && word != "pmi2" && word != "pmix" && word != "none")
-      return fail(Errc::invalid_argument,
-                  fmt::format("'{}' is not accepted; auto, pmi1, pmi2, pmix and none are", word));
-    options.mpi = word;
-    return {};
-  };
   parser.group("Job")
       .flag("--kill-on-bad-exit", options.kill_on_bad_exit,
             "a task that fails ends all tasks of the job, on all nodes, with its exit code")
-      .option("--mpi", read, "KIND",
+      .option(
+          "--distribution|--taskmap", one_of({"block", "cyclic"}, options.distribution), "HOW",
+          "block: tasks of a node have consecutive ranks; cyclic: each next is on the next node")
+      .option("--mpi", one_of({"auto", "pmi1", "pmi2", "pmix", "none"}, options.mpi), "KIND",
               "how the processes of an MPI program find each other: pmi1, pmi2 (both), pmix (Open "
-              "MPI), "
-              "none; auto, unless given, is what the program was linked with")
+              "MPI), none; auto, unless given, is what the program was linked with")
       .option(
           "--rlimit",
           [&options](const std::string& word) -> Status {

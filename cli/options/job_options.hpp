@@ -56,6 +56,7 @@ struct JobOptions {
   std::map<std::string, std::int64_t> rlimits;  // "nofile": 4096; -1: none
   std::vector<resource::AddedFile> files;       // that go along with the job
   std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
+  std::optional<std::string> distribution;      // block, cyclic
   std::vector<std::string> environment;         // rules in the order given, see apply_environment()
   bool dry_run = false;
   // For the scheduler:
@@ -86,7 +87,7 @@ void add_job_options(Parser& parser, JobOptions& options);
 // -L, -n, --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
-// --mpi, --kill-on-bad-exit, --rlimit, --requeue, --retry-on, --checkpoint-signal.
+// --mpi, --distribution, --kill-on-bad-exit, --rlimit, --requeue, --retry-on, --checkpoint-signal.
 void add_task_options(Parser& parser, JobOptions& options);
 void add_environment_option(Parser& parser, JobOptions& options);
 

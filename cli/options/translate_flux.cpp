@@ -38,6 +38,10 @@ Text a_user_attribute(const std::string& value) {
   return is_users ? Text(value.substr(5)) : std::nullopt;
 }
 
+Text a_taskmap(const std::string& value) {
+  return value == "block" || value == "cyclic" ? Text(value) : std::nullopt;
+}
+
 constexpr Equal kFlux[] = {
     {"-n", "--nslots", Takes::value, "-n"},
     {"", "--ntasks", Takes::value, "-n"},
@@ -55,6 +59,7 @@ constexpr Equal kFlux[] = {
     {"", "--error", Takes::value, "-e", flux_file},
     {"", "--input", Takes::value, "--input", flux_file},
     {"", "--add-file", Takes::value, "--add-file"},
+    {"", "--taskmap", Takes::value, "--distribution", a_taskmap},
     {"-l", "--label-io", Takes::nothing, "-l"},
     {"", "--cwd", Takes::value, "-D"},
     {"", "--env", Takes::value, "--env", flux_rule},

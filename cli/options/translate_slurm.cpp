@@ -80,6 +80,16 @@ Text features(const std::string& value) {
   return value.find_first_of("[]*()") == std::string::npos ? Text(value) : std::nullopt;
 }
 
+// Behind the colon, where it is said at all, stands how tasks lie within a node.
+Text over_nodes(const std::string& value) {
+  const auto colon = value.find(':');
+  const std::string nodes = value.substr(0, colon);
+  const std::string within = colon == std::string::npos ? "*" : value.substr(colon + 1);
+  const bool is_known =
+      (nodes == "block" || nodes == "cyclic") && (within == "*" || within == "block");
+  return is_known ? Text(nodes) : std::nullopt;
+}
+
 Text held(const std::string&) {
   return "hold";
 }
@@ -102,6 +112,7 @@ constexpr Equal kSlurm[] = {
     {"-w", "--nodelist", Takes::value, "-w"},
     {"-x", "--exclude", Takes::value, "--exclude"},
     {"-C", "--constraint", Takes::value, "--requires", features},
+    {"-m", "--distribution", Takes::value, "--distribution", over_nodes},
     {"", "--gpus-per-task", Takes::value, "-g", a_number},
     // Looked at together with others.
     {"-o", "--output", Takes::value, ""},

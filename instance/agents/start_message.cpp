@@ -64,7 +64,7 @@ ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNod
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
   auto nodes = nodes_of(ground_.graph, *job.allocation);
-  place_tasks(nodes, tasks_of(job));
+  place_tasks(nodes, tasks_of(job), what.distribution);
   const auto place = static_cast<std::uint32_t>(place_of(job.life, rank_));
   const bool led = is_led(job.life, rank_);
   lm::Start start;
@@ -109,6 +109,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   if (!start.mpi.empty() && job.life.parts.size() > 1) {
     start.part = place;
     start.part_tasks = std::move(part_tasks);
+    if (what.distribution == Distribution::cyclic) start.dealt = tasks_by_node(nodes);
   }
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
   if (settings_.serves_users) start.user = job.life.user;

@@ -6,6 +6,7 @@
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
+#include "launch/tasks/deal.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {
@@ -117,9 +118,22 @@ Seat seat_for(const std::vector<PlacedNode>& nodes, std::int64_t total, std::int
   return {static_cast<std::size_t>(i * static_cast<std::int64_t>(nodes.size()) / n), 0, 0};
 }
 
+void deal_ranks(std::vector<PlacedNode>& nodes) {
+  const auto ranks = launch::deal(tasks_by_node(nodes));
+  for (std::size_t node = 0; node < nodes.size(); ++node)
+    for (std::size_t i = 0; i < nodes[node].tasks.size(); ++i)
+      nodes[node].tasks[i].rank = ranks[node][i];
+}
+
 }  // namespace
 
-void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks) {
+std::vector<std::uint32_t> tasks_by_node(const std::vector<PlacedNode>& nodes) {
+  std::vector<std::uint32_t> tasks;
+  for (const auto& node : nodes) tasks.push_back(static_cast<std::uint32_t>(node.tasks.size()));
+  return tasks;
+}
+
+void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks, Distribution distribution) {
   if (nodes.empty()) return;
   const std::int64_t total = cores_of(nodes);
   for (std::int64_t i = 0; i < ntasks; ++i) {
@@ -131,6 +145,7 @@ void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks) {
                           {}});
   }
   for (auto& node : nodes) deal_gpus(node);
+  if (distribution == Distribution::cyclic) deal_ranks(nodes);
 }
 
 std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,

@@ -37,8 +37,13 @@ std::vector<PlacedNode> nodes_of(const resource::ResourceGraph& graph,
 
 // Gives each task an equal part of the job's cores, in order, never across nodes; a job without
 // cores spreads its tasks over its nodes evenly. GPUs are dealt out where a node has at least one
-// for each of its tasks.
-void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks);
+// for each of its tasks. `distribution` says which of the ranks a node's tasks have, not how many
+// there are.
+void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                 Distribution distribution = Distribution::block);
+
+// How many tasks each node has.
+std::vector<std::uint32_t> tasks_by_node(const std::vector<PlacedNode>& nodes);
 
 // The nodes that place_tasks() would give tasks to, by their places, ascending.
 std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,

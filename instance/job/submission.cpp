@@ -131,6 +131,22 @@ Status check_warning(const Submission& s) {
               fmt::format("an instance takes {} as warnings", fmt::join(accepted, ", ")), kWhere);
 }
 
+// "cyclic", or {"scheme": "cyclic"} as Flux writes it, whose scheme may have a value.
+Status read_distribution(const json& options, Submission& s) {
+  const auto found = options.find("taskmap");
+  if (found == options.end()) return {};
+  json scheme = *found;
+  if (found->is_object())
+    scheme = found->value("value", json("")) == "" ? found->value("scheme", json()) : *found;
+  if (scheme == "block" || scheme == "cyclic") {
+    s.distribution = scheme == "cyclic" ? Distribution::cyclic : Distribution::block;
+    return {};
+  }
+  return fail(Errc::invalid_argument,
+              fmt::format("{} is not accepted; block and cyclic are", scheme.dump()),
+              "/attributes/system/shell/options/taskmap");
+}
+
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
 Status read_shell_options(const json& system, Submission& s) {
@@ -159,6 +175,7 @@ Status read_shell_options(const json& system, Submission& s) {
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
+  if (auto read = read_distribution(options, s); !read) return read;
   if (auto read = read_rlimits(options, s); !read) return read;
   if (auto read = read_file_mask(options, s); !read) return read;
   return read_warning(options, s);

@@ -35,6 +35,10 @@ inline constexpr std::int64_t kMaxTasks = 100'000;
 // unsupported (per_resource).
 Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
 
+// Which ranks the tasks of a node have: consecutive ones, or those that come to it when ranks are
+// dealt to the nodes in turn.
+enum class Distribution : std::uint8_t { block, cyclic };
+
 // An array (wishes.array) has the number `first`, its `count` tasks have those behind it.
 struct Submission {
   JobId first;
@@ -59,6 +63,7 @@ struct Submission {
   Duration warn_before = 0;
   std::vector<std::string> rlimits;  // shell.options.rlimit: "nofile=4096", "core=unlimited"
   int file_mask = -1;                // shell.options.umask, "027"; negative: none is asked for
+  Distribution distribution = Distribution::block;  // shell.options.taskmap
   std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
   Wishes wishes;
   // attributes.user: what the submitter says about the job beside what it needs, for policies;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "launch/mpi/part_ranks.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -32,9 +33,11 @@ struct PutPairs {
   HOLON_FIELDS(words)
 };
 
+// "": where the others are the tasks find out by themselves.
 std::string mapping_of(const msg::Start& start) {
   if (start.part_tasks.empty()) return pmi::process_mapping({start.tasks.size()});
-  return pmi::process_mapping({start.part_tasks.begin(), start.part_tasks.end()});
+  const auto ranks = ranks_by_part(start);
+  return ranks ? pmi::process_mapping_of(parts_by_rank(*ranks)) : "";
 }
 
 std::vector<std::uint64_t> ranks_of(const msg::Start& start) {

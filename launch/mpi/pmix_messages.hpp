@@ -17,11 +17,11 @@ namespace holon::launch::pmix {
 
 // The first message.
 struct Setup {
-  std::string space;                      // PMIx's name of the job
-  std::vector<std::uint32_t> part_tasks;  // tasks of each part, which have consecutive ranks
-  std::uint32_t part = 0;                 // the place of this one among them
-  std::string folder;                     // for sockets, gone with the job
-  HOLON_FIELDS(space, part_tasks, part, folder)
+  std::string space;                              // PMIx's name of the job
+  std::vector<std::vector<std::uint32_t>> ranks;  // of the tasks of each part
+  std::uint32_t part = 0;                         // the place of this one among them
+  std::string folder;                             // for sockets, gone with the job
+  HOLON_FIELDS(space, ranks, part, folder)
 };
 // All others: a fence is over, and this is what the tasks of each part have put.
 struct FenceOver {

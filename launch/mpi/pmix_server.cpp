@@ -165,8 +165,8 @@ class Server {
 
   // "" or what went wrong.
   std::string begin() {
-    for (const std::uint32_t tasks : setup_.part_tasks) shared().tasks += tasks;
-    for (std::size_t i = 0; i < setup_.part; ++i) first_ += setup_.part_tasks[i];
+    for (const auto& ranks : setup_.ranks)
+      shared().tasks += static_cast<std::uint32_t>(ranks.size());
     pmix_server_module_t calls{};
     calls.client_connected2 = on_connected;
     calls.client_finalized = on_finalized;
@@ -184,10 +184,10 @@ class Server {
 
   // The environment of each task of this part.
   std::string register_tasks(Told& ready) {
-    for (std::uint32_t i = 0; i < setup_.part_tasks[setup_.part]; ++i) {
+    for (const std::uint32_t rank : own_ranks()) {
       pmix_proc_t task{};
       setup_.space.copy(task.nspace, PMIX_MAX_NSLEN);
-      task.rank = first_ + i;
+      task.rank = rank;
       const auto status = wait_for(
           library_.register_client(&task, geteuid(), getegid(), nullptr, on_done, nullptr));
       if (status != PMIX_SUCCESS) return failed("PMIx_server_register_client", status);
@@ -227,21 +227,20 @@ class Server {
     add(to, key, &value, PMIX_UINT32);
   }
 
-  // Which ranks a part has: "0,1,2".
-  static std::string ranks(std::uint32_t first, std::uint32_t count, const char* between) {
+  const std::vector<std::uint32_t>& own_ranks() const { return setup_.ranks[setup_.part]; }
+
+  // "0,1,2".
+  static std::string list_of(const std::vector<std::uint32_t>& ranks) {
     std::string text;
-    for (std::uint32_t i = 0; i < count; ++i)
-      text += (i == 0 ? "" : between) + std::to_string(first + i);
+    for (const std::uint32_t rank : ranks) text += (text.empty() ? "" : ",") + std::to_string(rank);
     return text;
   }
 
   std::string add_maps(std::vector<pmix_info_t>& job) const {
     std::string names, places;
-    std::uint32_t first = 0;
-    for (std::size_t part = 0; part < setup_.part_tasks.size(); ++part) {
+    for (std::size_t part = 0; part < setup_.ranks.size(); ++part) {
       names += (part == 0 ? "" : ",") + node_name(part);
-      places += (part == 0 ? "" : ";") + ranks(first, setup_.part_tasks[part], ",");
-      first += setup_.part_tasks[part];
+      places += (part == 0 ? "" : ";") + list_of(setup_.ranks[part]);
     }
     char *nodes = nullptr, *tasks = nullptr;
     if (const auto status = library_.regex(names.c_str(), &nodes); status != PMIX_SUCCESS)
@@ -269,7 +268,9 @@ class Server {
   }
 
   std::string register_job() {
-    const std::uint32_t size = shared().tasks, here = setup_.part_tasks[setup_.part];
+    const std::uint32_t size = shared().tasks;
+    const auto here = static_cast<std::uint32_t>(own_ranks().size());
+    const std::uint32_t leader = own_ranks().front();
     std::vector<pmix_info_t> job;
     add(job, PMIX_JOBID, setup_.space);
     add(job, PMIX_UNIV_SIZE, size);
@@ -277,15 +278,14 @@ class Server {
     add(job, PMIX_MAX_PROCS, size);
     add(job, PMIX_LOCAL_SIZE, here);
     add(job, PMIX_NODE_SIZE, here);
-    add(job, PMIX_NUM_NODES, static_cast<std::uint32_t>(setup_.part_tasks.size()));
-    add(job, PMIX_LOCAL_PEERS, ranks(first_, here, ","));
-    add(job, PMIX_LOCALLDR, &first_, PMIX_PROC_RANK);
+    add(job, PMIX_NUM_NODES, static_cast<std::uint32_t>(setup_.ranks.size()));
+    add(job, PMIX_LOCAL_PEERS, list_of(own_ranks()));
+    add(job, PMIX_LOCALLDR, &leader, PMIX_PROC_RANK);
     add(job, PMIX_NSDIR, setup_.folder);
     if (auto wrong = add_maps(job); !wrong.empty()) return wrong;
-    std::uint32_t rank = 0;
-    for (std::uint32_t part = 0; part < setup_.part_tasks.size(); ++part)
-      for (std::uint32_t i = 0; i < setup_.part_tasks[part]; ++i)
-        add_task(job, rank++, static_cast<std::uint16_t>(i), part);
+    for (std::uint32_t part = 0; part < setup_.ranks.size(); ++part)
+      for (std::size_t i = 0; i < setup_.ranks[part].size(); ++i)
+        add_task(job, setup_.ranks[part][i], static_cast<std::uint16_t>(i), part);
     const auto status = wait_for(library_.register_nspace(
         setup_.space.c_str(), static_cast<int>(here), job.data(), job.size(), on_done, nullptr));
     return status == PMIX_SUCCESS ? "" : failed("PMIx_server_register_nspace", status);
@@ -293,7 +293,6 @@ class Server {
 
   Library library_;
   Setup setup_;
-  std::uint32_t first_ = 0;                         // rank of this part
   std::vector<std::vector<pmix_info_t>> of_tasks_;  // until the library has read them
 };
 
@@ -347,7 +346,8 @@ int pmix_server_main(int fd) {
   const auto setup = first ? transport::unpack<Setup>(*first)
                            : Result<Setup>(fail(Errc::protocol, "no message came"));
   if (!setup) return give_up(setup.error().what);
-  if (setup->part >= setup->part_tasks.size()) return give_up("its part is none of the job's");
+  if (setup->part >= setup->ranks.size() || setup->ranks[setup->part].empty())
+    return give_up("its part is none of the job's");
   Server server(library, *setup);
   Told ready;
   ready.kind = "ready";

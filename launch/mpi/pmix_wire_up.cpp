@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "launch/exit_code.hpp"
+#include "launch/mpi/part_ranks.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/codec/codec.hpp"
@@ -32,38 +33,33 @@ std::string pmix_space(const std::string& path) {
   return name.substr(0, 200);
 }
 
-std::vector<std::uint32_t> tasks_of_parts(const msg::Start& start) {
-  if (!start.part_tasks.empty()) return start.part_tasks;
-  return {static_cast<std::uint32_t>(start.tasks.size())};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<PmixWireUp>> PmixWireUp::create(Ground ground, const msg::Start& start,
                                                        WireUpEvents events) {
-  const auto parts = tasks_of_parts(start);
-  if (start.part >= parts.size() || parts[start.part] != start.tasks.size())
-    return fail(Errc::invalid_argument, "the numbers of tasks do not fit", "part_tasks");
+  auto ranks = ranks_by_part(start);
+  if (!ranks) return tl::unexpected(ranks.error());
+  auto own_ranks = (*ranks)[start.part];
   const std::string base = JobFolder::memory_base();
   JobFolder::remove_left(kFolders, base);
   auto folder = JobFolder::create(kFolders, base);
   if (!folder) return tl::unexpected(folder.error());
-  pmix::Setup setup{pmix_space(start.path), parts, start.part, folder->path()};
+  pmix::Setup setup{pmix_space(start.path), std::move(*ranks), start.part, folder->path()};
   std::unique_ptr<PmixWireUp> made(
-      new PmixWireUp(ground, std::move(*folder), start, std::move(events)));
+      new PmixWireUp(ground, std::move(*folder), std::move(own_ranks), std::move(events)));
   if (const Status started = made->start_server(start.job); !started)
     return tl::unexpected(started.error());
   made->say(transport::pack(setup));
   return made;
 }
 
-PmixWireUp::PmixWireUp(Ground ground, JobFolder folder, const msg::Start& start,
+PmixWireUp::PmixWireUp(Ground ground, JobFolder folder, std::vector<std::uint32_t> ranks,
                        WireUpEvents events)
     : ground_(ground),
       folder_(std::move(folder)),
       events_(std::move(events)),
-      first_(start.tasks.front().rank),
-      standings_(start.tasks.size(), Standing::unknown) {}
+      ranks_(std::move(ranks)),
+      standings_(ranks_.size(), Standing::unknown) {}
 
 PmixWireUp::~PmixWireUp() {
   all_ended();
@@ -149,8 +145,9 @@ void PmixWireUp::take(pmix::Told told) {
   if (told.kind == "ready") return take_ready(std::move(told));
   if (told.kind == "failed") return server_failed(told.text);
   if (told.kind == "fence") return events_.fence(std::move(told.data));
-  const std::size_t place = std::size_t{told.rank} - first_;
-  if (told.rank < first_ || place >= standings_.size()) return;
+  const auto found = std::find(ranks_.begin(), ranks_.end(), told.rank);
+  if (found == ranks_.end()) return;
+  const auto place = static_cast<std::size_t>(found - ranks_.begin());
   if (told.kind == "connected") standings_[place] = Standing::connected;
   if (told.kind == "finalized") standings_[place] = Standing::finalized;
   if (told.kind == "abort")

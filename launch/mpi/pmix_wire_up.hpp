@@ -44,7 +44,8 @@ class PmixWireUp final : public WireUp {
  private:
   enum class Standing { unknown, connected, finalized };
 
-  PmixWireUp(Ground ground, JobFolder folder, const msg::Start& start, WireUpEvents events);
+  PmixWireUp(Ground ground, JobFolder folder, std::vector<std::uint32_t> ranks,
+             WireUpEvents events);
   Status start_server(std::uint64_t job);
   void wait_for(unsigned what);
   bool hear();
@@ -58,8 +59,8 @@ class PmixWireUp final : public WireUp {
   Ground ground_;
   JobFolder folder_;
   WireUpEvents events_;
-  std::uint32_t first_ = 0;          // rank of its tasks
-  std::vector<Standing> standings_;  // of its tasks
+  std::vector<std::uint32_t> ranks_;  // of its tasks
+  std::vector<Standing> standings_;   // in the same order
   std::vector<Environment> environments_;
   transport::UniqueFd server_;
   pid_t pid_ = 0;

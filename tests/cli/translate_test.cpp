@@ -53,6 +53,10 @@ TEST(Translate, OptionsOfSlurmThatMeanTheSame) {
       {"--hold", "--urgency=hold"},
       {"-w n[1-2] -x n3 -C 'a&b'", "-w n[1-2] --exclude=n3 --requires=a&b"},
       {"--gpus-per-task=2", "-g 2"},
+      {"-m cyclic", "--distribution=cyclic"},
+      {"--distribution=block:block", "--distribution=block"},
+      {"-m plane=4", " [a.sh:2: -m plane=4]"},
+      {"-m block:cyclic", " [a.sh:2: -m block:cyclic]"},
       {"--parsable --no-requeue", ""}};
   for (const auto& [theirs, ours] : rows) EXPECT_EQ(slurm(theirs), ours) << theirs;
 }

@@ -275,5 +275,12 @@ TEST(ProcessMapping, PutsEqualNodesTogether) {
   EXPECT_EQ(process_mapping({}), "");
 }
 
+TEST(ProcessMapping, SaysOfEachRankWhichNodeItIsOn) {
+  EXPECT_EQ(process_mapping_of({0, 0, 1, 1, 2}), process_mapping({2, 2, 1}));
+  EXPECT_EQ(process_mapping_of({0, 1, 0, 1}), "(vector,(0,2,1),(0,2,1))");
+  EXPECT_EQ(process_mapping_of({0, 1, 2, 1, 2, 1}), "(vector,(0,3,1),(1,2,1),(1,1,1))");
+  EXPECT_EQ(process_mapping_of({}), "");
+}
+
 }  // namespace
 }  // namespace holon::pmi

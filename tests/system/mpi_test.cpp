@@ -55,6 +55,7 @@ TEST_P(MpiJob, IsOneProgramOverTwoAgents) {
   Instance instance(sandbox_, {"--resources", "node=2/core=2", "--agents", "2"});
   expect_ring(run({"-N2", "-n4"}), 4);
   EXPECT_EQ(run({"-N2", "-n4"}, {"abort"}).code, 7);
+  expect_ring(run({"-N2", "-n4", "--distribution", "cyclic"}), 4);
 }
 
 class OpenMpiJob : public MpiJob {};

@@ -81,6 +81,27 @@ TEST(TwoAgents, EachRunsItsTasksOfAJobAndTellsThemTheirPlaces) {
   EXPECT_EQ(count_of(eventlog(live, id), "\"finish\""), 1);
 }
 
+TEST(TwoAgents, OfAJobThatIsDistributedCyclicallyEachRunsEverySecondTask) {
+  const Live live(two_agents("node=2/core=2"));
+  JobOptions options = with_tasks(4);
+  options.system = R"({"shell":{"options":{"taskmap":{"scheme":"cyclic","value":""}}}})";
+  const auto id =
+      live.job({"/bin/sh", "-c",
+                "echo $HOLON_LOCAL_RANK/$HOLON_LOCAL_NTASKS $HOLON_NODE_INDEX/$HOLON_NNODES "
+                "$HOLON_CORES $PPID > " +
+                    live.dir() + "/task$HOLON_TASK_RANK"},
+               options);
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  const char* const expected[] = {"0/2 0/2 0 ", "0/2 1/2 0 ", "1/2 0/2 1 ", "1/2 1/2 1 "};
+  for (int task = 0; task < 4; ++task)
+    EXPECT_EQ(read_file(live.dir() + "/task" + std::to_string(task)),
+              expected[task] + std::to_string(live.agent(task % 2)) + "\n");
+  options.system = R"({"shell":{"options":{"taskmap":{"scheme":"cyclic","value":"2"}}}})";
+  const auto refused = live.submit({"/bin/true"}, options);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_string(refused.error()), HasSubstr("block and cyclic are"));
+}
+
 TEST(TwoAgents, WhatAllTasksWriteIsReadWhileTheyRunAndAfterwards) {
   const Live live(two_agents("node=2/core=1"));
   live.gated("gate0");

@@ -58,6 +58,26 @@ TEST(TwoAgents, TellEachOtherWhatTheirTasksPut) {
   }
 }
 
+// Of agents that stand for two nodes each, too: the tasks of an agent are those of its nodes.
+TEST(TwoAgents, KnowOfTasksThatAreDistributedCyclicallyWhereEachIs) {
+  struct Case {
+    std::string shape;
+    int tasks;
+    std::string mapping;
+  };
+  for (const Case& of : {Case{"node=2/core=2", 4, "(vector,(0,2,1),(0,2,1))"},
+                         Case{"node=4/core=2", 8, "(vector,(0,2,2),(0,2,2))"}}) {
+    const Live live({"--resources", of.shape, "--agents", "2"});
+    JobOptions options = with_tasks(of.tasks);
+    options.system = R"({"shell":{"options":{"taskmap":"cyclic"}}})";
+    const auto over = live.wait_one(live.job(shell(exchange(live.dir(), 1)), options));
+    EXPECT_EQ(over.result, "COMPLETED") << over.reason;
+    for (int rank = 0; rank < of.tasks; ++rank)
+      EXPECT_EQ(read_file(live.dir() + "/heard" + std::to_string(rank)),
+                "from-" + std::to_string((rank + 1) % of.tasks) + "-in-1\n" + of.mapping + "\n");
+  }
+}
+
 TEST(TwoAgents, AnAbortOnOneEndsTheTasksOfBothWithItsCode) {
   const Live live({"--resources", "node=2/core=1", "--agents", "2"});
   const auto id = live.job(

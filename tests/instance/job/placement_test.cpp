@@ -41,6 +41,18 @@ TEST(Placement, TasksGetEqualPartsInOrder) {
   EXPECT_EQ(draw(coreless), "n0: 0= 1= | n1: 2= 3=");
 }
 
+TEST(Placement, DistributedCyclicallyEachNextTaskIsOnTheNextNodeThatHasASeat) {
+  auto two = nodes({{0, 1}, {0, 1}});
+  place_tasks(two, 4, Distribution::cyclic);
+  EXPECT_EQ(draw(two), "n0: 0=0 2=1 | n1: 1=0 3=1");
+  auto unlike = nodes({{0}, {0, 1, 2}, {0, 1}});
+  place_tasks(unlike, 6, Distribution::cyclic);
+  EXPECT_EQ(draw(unlike), "n0: 0=0 | n1: 1=0 3=1 5=2 | n2: 2=0 4=1");
+  auto more_than_tasks = nodes({{0, 1}, {0, 1}, {0, 1}});
+  place_tasks(more_than_tasks, 2, Distribution::cyclic);
+  EXPECT_EQ(draw(more_than_tasks), "n0: 0=0-1 | n1: 1=1 | n2:");
+}
+
 TEST(Placement, GpusAreDealtOutWhereTheySuffice) {
   auto one = nodes({{0, 1, 2, 3}});
   one[0].gpus = {0, 1, 2, 3};

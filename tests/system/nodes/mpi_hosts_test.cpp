@@ -58,6 +58,23 @@ TEST_P(MpiOnHosts, EightRanksAreOneProgram) {
                 HasSubstr(fmt::format("{} of 8: sum 28, token {}\n", rank, rank * (rank + 1) / 2)));
 }
 
+// Each rank's neighbours are on other nodes then.
+TEST_P(MpiOnHosts, RanksMayBeDealtToTheNodesInTurn) {
+  const auto script = sandbox_.write_file(
+      "where.sh",
+      fmt::format("#!/bin/sh\necho rank $HOLON_TASK_RANK on $(hostname)\nexec {}\n", program()),
+      true);
+  const std::string mpi = GetParam().name == kOpenMpi.name ? "pmix" : "pmi2";
+  const Ran ran = hosts_->holon(
+      1, {"run", "-t", "20s", "-N4", "-n8", "--mpi", mpi, "--distribution", "cyclic", script});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (int rank = 0; rank < 8; ++rank) {
+    EXPECT_THAT(ran.out, HasSubstr(fmt::format("rank {} on n{}\n", rank, rank % 4 + 1)));
+    EXPECT_THAT(ran.out,
+                HasSubstr(fmt::format("{} of 8: sum 28, token {}\n", rank, rank * (rank + 1) / 2)));
+  }
+}
+
 TEST_P(MpiOnHosts, ARankThatAbortsEndsAll) {
   const Ran ran = run({"abort"});
   EXPECT_EQ(ran.code, 7) << ran.err;
