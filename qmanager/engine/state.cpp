@@ -1,5 +1,7 @@
 #include "qmanager/engine/state.hpp"
 
+#include <algorithm>
+
 namespace holon::qmanager {
 
 const QosConfig& qos_of(const SchedulerConfig& config, const Job& job) {
@@ -18,6 +20,20 @@ void count_waiting(Job& job, bool counts, Time now) {
   }
 }
 
+namespace {
+
+// Has the walk over the job's queue passed its place? Where the jobs of all queues are looked at in
+// one order: the walk over any queue.
+bool is_passed(Parts<const SchedulerConfig, const Queues> s, const Job& job) {
+  const auto has_passed = [&](const Queue& queue) {
+    return queue.walk.last && job.key < *queue.walk.last;
+  };
+  if (!s.config.max_reservation) return has_passed(s.queues.of(job));
+  return std::any_of(s.queues.all.begin(), s.queues.all.end(), has_passed);
+}
+
+}  // namespace
+
 void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job) {
   const bool held = job.request.urgency == kUrgencyHold;
   if (s.config.priority.accrual != Accrual::always) count_waiting(job, !held, s.progress.clock);
@@ -30,10 +46,9 @@ void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job) {
   s.progress.unseen = true;
   job.place = Job::Place::pending;
   job.why = Why::not_considered;
-  Queue& queue = s.queues.of(job);
   // Someone new in front of jobs that were considered already: their turn has to be decided again.
-  if (queue.walk.last && job.key < *queue.walk.last) s.progress.dirty = true;
-  queue.pending.insert(job.key, &job);
+  if (is_passed(s, job)) s.progress.dirty = true;
+  s.queues.of(job).pending.insert(job.key, &job);
 }
 
 void dequeue(Parts<Plan, Queues, Progress> s, Job& job, Time now) {

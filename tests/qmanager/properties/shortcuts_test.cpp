@@ -156,6 +156,28 @@ TEST(Shortcuts, APlaceThatAReservationLeavesIsSeenByThoseInFrontOfIt) {
   }
 }
 
+// The jobs of both queues are looked at in one order, and B comes in front of A, which is in the
+// other queue and has been looked at before.
+TEST(Shortcuts, AJobIsInFrontOfThoseOfOtherQueuesWhereAllAreInOneOrder) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    Scenario scenario;
+    scenario.nodes = 2;
+    scenario.jobs = parse_jobs(R"(
+        X  0  1  10  10
+        A  1  2  5   5
+        B  2  1  20  20  queue=other  urgency=20)");
+    scenario.config = policy("easy");
+    scenario.config.shortcuts = shortcuts;
+    scenario.config.queues["default"] = scenario.config.queues["other"] = scenario.config.defaults;
+    scenario.config.max_reservation = 2;
+    EXPECT_EQ(gantt(run(scenario)), R"(
+      n0 |XXXXXXXXXX............AAAAA|
+      n1 |..BBBBBBBBBBBBBBBBBBBBAAAAA|
+)");
+  }
+}
+
 // Between two passes nobody could have been started. Priorities that change with time are computed
 // at passes, some time apart: with more passes the order is another one.
 TEST(Shortcuts, NoPassIsMissing) {
