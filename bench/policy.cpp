@@ -197,6 +197,11 @@ constexpr const char* kHarm[] = {
     "far = far or {} for i = 1, 3000 do far[1 + (i + n % 7) * 2^-50] = i end return 1",
     "far = far or {} m = (m or 0) % 5000 + 1 far[1 + m * 2^-50] = m "
     "for i = 1, 300 do n = far[1.5] or n end return n",
+    "local function made() return {"
+    "a1=1,a2=1,a3=1,a4=1,a5=1,a6=1,a7=1,a8=1,a9=1,b1=1,b2=1,b3=1,b4=1,b5=1,b6=1,b7=1,b8=1,"
+    "b9=1,c1=1,c2=1,c3=1,c4=1,c5=1,c6=1,c7=1,c8=1,c9=1,d1=1,d2=1,d3=1,d4=1,d5=1,d6=1} end "
+    "kept = kept or {} if #kept < 2500 then for i = 1, 5 do kept[#kept + 1] = made() end end "
+    "for i = 1, 5 do made() end return 1",
 };
 
 // The longest turn of a scheduler in which 300 jobs wait, in CPU time, which is what an answer of

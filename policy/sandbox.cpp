@@ -90,7 +90,7 @@ std::string pop_message(lua_State* lua) {
 void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size_t new_size) {
   auto& sandbox = *static_cast<Sandbox*>(self);
   const std::size_t before = block == nullptr ? 0 : old_size;
-  if (keys_of(before, kFewKeys) != 0) sandbox.forget_keys(block);
+  if (keys_of(before, kFewKeys) != 0) sandbox.tables_.remove(block);
   if (new_size == 0) {
     sandbox.used_ -= before;
     std::free(block);
@@ -115,25 +115,8 @@ void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size
   if (sandbox.is_too_large(keys)) return nullptr;
   void* const moved = std::realloc(block, new_size);
   if (moved != nullptr) sandbox.used_ = sandbox.used_ - before + new_size;
-  if (moved != nullptr && keys != 0) sandbox.note_keys(moved, keys);
+  if (moved != nullptr && keys != 0 && sandbox.tables_.add(moved, keys)) sandbox.has_grown_ = true;
   return moved;
-}
-
-void Sandbox::note_keys(const void* block, std::size_t keys) {
-  keys_in_[block] = keys;
-  if (keys <= most_keys_) return;
-  most_keys_ = keys;
-  has_grown_ = true;
-}
-
-void Sandbox::forget_keys(const void* block) {
-  const auto found = keys_in_.find(block);
-  if (found == keys_in_.end()) return;
-  const std::size_t keys = found->second;
-  keys_in_.erase(found);
-  if (keys < most_keys_) return;
-  most_keys_ = 0;
-  for (const auto& [other, most] : keys_in_) most_keys_ = std::max(most_keys_, most);
 }
 
 bool Sandbox::has_grown() {
@@ -218,7 +201,7 @@ Status Sandbox::call(int arguments, int results, std::int64_t steps) {
 }
 
 void Sandbox::count_steps() {
-  const bool by_line = !line_costs_.empty() || (most_keys_ > 0 && !looks_.empty());
+  const bool by_line = !line_costs_.empty() || (tables_.most() > 0 && !looks_.empty());
   lua_sethook(lua_, &look, LUA_MASKCOUNT | (by_line ? LUA_MASKLINE : 0), kStepsPerLook);
 }
 

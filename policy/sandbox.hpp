@@ -14,10 +14,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
+#include "policy/large_tables.hpp"
 #include "policy/line_costs.hpp"
 
 struct lua_State;
@@ -75,7 +75,9 @@ class Sandbox {
   void charge_line(lua_State* lua, int line);
   // Steps of one look into a table by a key: as many as the keys of the largest one let it take,
   // all of which may fall together.
-  std::int64_t look_steps() const { return static_cast<std::int64_t>(most_keys_ / kKeysPerStep); }
+  std::int64_t look_steps() const {
+    return static_cast<std::int64_t>(tables_.most() / kKeysPerStep);
+  }
   // True once after the largest table has grown: what was charged of the line that runs was too
   // little.
   bool has_grown();
@@ -86,14 +88,12 @@ class Sandbox {
 
  private:
   explicit Sandbox(const SandboxLimits& limits) : limits_(limits) {}
-  static constexpr std::size_t kFewKeys = 32;     // of a table that is looked into for nothing
+  static constexpr std::size_t kFewKeys = 32;     // of a table into which a look costs no steps
   static constexpr std::size_t kKeysPerStep = 8;  // that a look passes by
 
   Status run_text(std::string_view text, const std::string& name, bool is_run_again);
   void count_steps();
   bool is_too_large(std::size_t keys) const { return bounded_ && keys > limits_.keys; }
-  void note_keys(const void* block, std::size_t keys);
-  void forget_keys(const void* block);
   static void* allocate(void* self, void* block, std::size_t old_size, std::size_t new_size);
 
   SandboxLimits limits_;
@@ -104,10 +104,9 @@ class Sandbox {
   bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
   bool showing_ = false;  // of texts of the host's
   std::size_t longest_made_ = 0;
-  std::vector<LineCost> line_costs_;                      // of all that was run
-  std::vector<std::int64_t> looks_;                       // of its lines
-  std::unordered_map<const void*, std::size_t> keys_in_;  // of tables with more than a few
-  std::size_t most_keys_ = 0;                             // the largest of these; 0: there is none
+  std::vector<LineCost> line_costs_;  // of all that was run
+  std::vector<std::int64_t> looks_;   // of its lines
+  LargeTables tables_;                // with more than a few keys
   bool has_grown_ = false;
   std::uint64_t random_ = 0;
 };

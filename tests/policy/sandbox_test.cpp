@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
+#include <ctime>
 #include <lua.hpp>
+#include <vector>
 
+#include "policy/large_tables.hpp"
 #include "policy/line_costs.hpp"
 #include "policy/pattern.hpp"
 #include "policy/table_looks.hpp"
@@ -292,6 +296,45 @@ TEST(TableLooks, AreThoseOfTheLinesThatLook) {
   EXPECT_EQ(table_looks(""), Looks{});
   EXPECT_EQ(table_looks("\x1bLua no chunk at all \xff\xff\xff"), Looks{});
   lua_close(lua);
+}
+
+TEST(LargeTables, KnowTheLargestThatIsLeft) {
+  LargeTables tables;
+  const std::array<char, 5> at{};
+  EXPECT_EQ(tables.most(), 0U);
+  EXPECT_TRUE(tables.add(&at[0], 64));
+  EXPECT_FALSE(tables.add(&at[1], 64));
+  EXPECT_TRUE(tables.add(&at[2], 1024));
+  EXPECT_FALSE(tables.add(&at[3], 128));
+  EXPECT_EQ(tables.most(), 1024U);
+  tables.remove(&at[4]);
+  tables.remove(&at[2]);
+  EXPECT_EQ(tables.most(), 128U);
+  tables.remove(&at[3]);
+  tables.remove(&at[0]);
+  EXPECT_EQ(tables.most(), 64U);
+  tables.remove(&at[1]);
+  tables.remove(&at[1]);
+  EXPECT_EQ(tables.most(), 0U);
+}
+
+// A policy that drops tables pays nothing for it. By ratio of CPU times: a walk over all others at
+// each drop would take some thousand times as long beside the many.
+TEST(LargeTables, OneOfTheLargestGoesAsFastBesideManyOthersOfItsSize) {
+  const auto cpu_beside = [](std::size_t others) {
+    constexpr int kDropped = 5'000;
+    const std::vector<char> at(others + 1);
+    LargeTables tables;
+    for (std::size_t i = 0; i < others; ++i) tables.add(&at[i], 64);
+    const std::clock_t before = std::clock();
+    for (int i = 0; i < kDropped; ++i) {
+      tables.add(&at[others], 64);
+      tables.remove(&at[others]);
+    }
+    EXPECT_EQ(tables.most(), 64U);
+    return static_cast<double>(1 + std::clock() - before);
+  };
+  EXPECT_LT(cpu_beside(50'000), 100 * cpu_beside(5));
 }
 
 // What an honest policy writes stays cheap.
