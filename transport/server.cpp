@@ -17,6 +17,7 @@
 #include "transport/session.hpp"
 #include "transport/shares.hpp"
 #include "transport/unique_fd.hpp"
+#include "transport/zmtp/left_debts.hpp"
 
 namespace holon::transport {
 namespace {
@@ -254,7 +255,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (!envelope) return on_rubbish(from, peer.get(), envelope.error());
     if (envelope->kind == Kind::hello) return on_hello(from, *envelope, size);
     if (!peer) {
-      if (envelope->kind != Kind::bye) door_of(from).send(from, encode({Kind::bye, 0, "", "", ""}));
+      if (envelope->kind != Kind::bye) tell(from, {Kind::bye, 0, "", "", ""});
       return door_of(from).leave(from);
     }
     if (envelope->kind == Kind::bye) return lose(peer->id);
@@ -263,6 +264,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
       return lose(peer->id);
     }
     peer->session->receive(std::move(*envelope), size);
+    // Whoever has read something of this session has read all that came before it.
+    if (peer->session->has_confirmed()) debts_.settle(from);
     if (peer->session->backlog() == 0) has_read_all(peer->id);
   }
 
@@ -274,7 +277,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (peer)
       peer->session->send(answer);
     else
-      door_of(from).send(from, encode(answer));
+      tell(from, answer);
   }
 
   void on_hello(ConnectionId from, const Envelope& hello, std::size_t bytes) {
@@ -286,6 +289,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     }
     if (const auto found = by_connection_.find(from); found != by_connection_.end())
       forget(found->second);
+    if (debts_.of(from) > shared_->options.max_backlog) {  // what it is told it would not read
+      ++shared_->counters.refused;
+      return;
+    }
     const auto& kept_for = shared_->options.kept_for;
     const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
@@ -352,7 +359,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   // The other side closes once it has read why.
   void refuse(ConnectionId from, std::uint64_t hello, const Error& why) {
     ++shared_->counters.refused;
-    door_of(from).send(from, encode({Kind::error, hello, "", "", encode_error(why)}));
+    tell(from, {Kind::error, hello, "", "", encode_error(why)});
     door_of(from).leave(from);
   }
 
@@ -382,7 +389,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (closed_) return;
     Door& door = door_of(peer.connection);
     const bool bounded = door.unsent(peer.connection).has_value();
-    const bool too_slow = !bounded && peer.session->backlog() > shared_->options.max_backlog;
+    const std::size_t unread = peer.session->backlog() + debts_.of(peer.connection);
+    const bool too_slow = !bounded && unread > shared_->options.max_backlog;
     if (!too_slow && door.send(peer.connection, std::move(bytes))) return;
     if (too_slow) ++shared_->counters.too_slow;
     dismiss(peer.id);
@@ -393,6 +401,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     by_id_.erase(peer->id);
     by_connection_.erase(peer->connection);
     uncount(*peer);
+    leave_debt(peer->connection, peer->session->principal(), peer->session->backlog());
     peer->session->kill({Errc::disconnected, "the peer went away", ""});
     if (on_peer_lost) on_peer_lost(peer->id);
     has_read_all(peer->id);
@@ -405,9 +414,35 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto peer = found->second;
     forget(peer);
     if (closed_) return;
-    Door& door = door_of(peer->connection);
-    door.send(peer->connection, encode({Kind::bye, 0, "", "", ""}));
-    door.leave(peer->connection);
+    tell(peer->connection, {Kind::bye, 0, "", "", ""});
+    door_of(peer->connection).leave(peer->connection);
+  }
+
+  // Without a session. Who has left too much unread is told nothing any more.
+  void tell(ConnectionId to, const Envelope& what) {
+    if (debts_.of(to) > shared_->options.max_backlog) return;
+    std::string bytes = encode(what);
+    leave_debt(to, {}, bytes.size());
+    door_of(to).send(to, std::move(bytes));
+  }
+
+  void leave_debt(ConnectionId connection, const Principal& who, std::size_t bytes) {
+    if (closed_ || !door_of(connection).keeps_unread()) return;
+    debts_.add(connection, who, bytes);
+    door_of(connection).remember(connection);
+    debts_are_due_ = true;
+  }
+
+  // Where a connection may have ended. Of those with a session their losses tell.
+  void settle_debts() {
+    if (!std::exchange(debts_are_due_, false)) return;
+    for (const ConnectionId connection : debts_.connections()) {
+      if (by_connection_.contains(connection)) continue;
+      Door& door = door_of(connection);
+      if (door.is_there(connection, encode({Kind::bye, 0, "", "", ""}))) continue;
+      door.close(connection);
+      debts_.settle(connection);
+    }
   }
 
   void has_read_all(PeerId id) {
@@ -435,9 +470,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
       peer->session->keep_alive(now - shared_->options.heartbeat / 2);
     }
     for (const PeerId id : silent) lose(id);
+    settle_debts();
   }
 
   void knock() {
+    debts_are_due_ = true;
     const std::int64_t now = monotonic_ms();
     for (const auto& [id, peer] : by_id_) peer->session->keep_alive(now);
   }
@@ -455,6 +492,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::int64_t ticked_ = monotonic_ms(), listens_since_ = 0;  // monotonic ms
   std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
+  LeftDebts debts_{shared_};
+  bool debts_are_due_ = false;  // some of them may be of connections that have ended
   Shares shares_;               // of the connections that count for a user
   std::set<PeerId> awaited_;    // since take_leave(): who may not have read all yet
   std::function<void()> left_;  // set: no peers are taken any more

@@ -124,27 +124,26 @@ Session::Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit tr
 
 Session::~Session() {
   forget_incoming();
-  owe_less(backlog());
+  shared_->owe_less(principal_, backlog());
 }
 
 // What is owed at the socket of this machine is bounded by its door, which sees what the kernel
 // takes.
-void Session::owe(std::size_t bytes) {
-  if (principal_.kind == Principal::Kind::munge && bytes > 0)
-    shared_->owed_to_user[principal_.uid] += bytes;
+void SessionShared::owe(const Principal& who, std::size_t bytes) {
+  if (who.kind == Principal::Kind::munge && bytes > 0) owed_to_user[who.uid] += bytes;
 }
 
-void Session::owe_less(std::size_t bytes) {
-  if (principal_.kind != Principal::Kind::munge || bytes == 0) return;
-  const auto found = shared_->owed_to_user.find(principal_.uid);
+void SessionShared::owe_less(const Principal& who, std::size_t bytes) {
+  if (who.kind != Principal::Kind::munge || bytes == 0) return;
+  const auto found = owed_to_user.find(who.uid);
   found->second -= bytes;
-  if (found->second == 0) shared_->owed_to_user.erase(found);
+  if (found->second == 0) owed_to_user.erase(found);
 }
 
 void Session::principal(const Principal& who) {
-  owe_less(backlog());
+  shared_->owe_less(principal_, backlog());
   principal_ = who;
-  owe(backlog());
+  shared_->owe(principal_, backlog());
 }
 
 void Session::peer_limit(std::size_t max_message) {
@@ -158,7 +157,7 @@ void Session::flush() {
 
 void Session::lose(const Error& why) {
   open_ = false;
-  owe_less(backlog());
+  shared_->owe_less(principal_, backlog());
   sent_ = confirmed_ = received_ = reported_ = 0;
   last_heard_ = monotonic_ms();
   std::vector<std::uint64_t> lost;
@@ -239,7 +238,7 @@ void Session::receive(Envelope envelope, std::size_t bytes) {
       return on_cancel(envelope.id);
     case Kind::heartbeat:
       if (envelope.id > sent_ || envelope.id <= confirmed_) return;
-      owe_less(static_cast<std::size_t>(envelope.id - confirmed_));
+      shared_->owe_less(principal_, static_cast<std::size_t>(envelope.id - confirmed_));
       confirmed_ = envelope.id;
       return;
     case Kind::hello:
@@ -411,7 +410,7 @@ void Session::send(Envelope envelope) {
 void Session::send_now(const Envelope& envelope) {
   std::string bytes = encode(envelope);
   sent_ += bytes.size();
-  owe(bytes.size());
+  shared_->owe(principal_, bytes.size());
   last_sent_ = monotonic_ms();
   transmit_(std::move(bytes));
 }

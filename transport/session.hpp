@@ -58,6 +58,9 @@ struct SessionShared {
 
   // The user whose bounds are for this peer; nullopt: no user's are, as for root and the own one.
   std::optional<std::uint32_t> bounded_user(const Principal& who) const;
+  // Such bytes more, or fewer, for somebody; nothing happens where no such user is meant.
+  void owe(const Principal& who, std::size_t bytes);
+  void owe_less(const Principal& who, std::size_t bytes);
   // Tells the request handler (bounds.hpp).
   void tell_bound(const Principal& who, std::string_view topic, const Error& why) const;
 };
@@ -105,6 +108,8 @@ class Session : public std::enable_shared_from_this<Session> {
   // Can the peer have received so many bytes?
   bool is_possible(std::uint64_t received) const { return received <= sent_; }
   std::size_t backlog() const { return static_cast<std::size_t>(sent_ - confirmed_); }
+  // Has it confirmed anything that was sent to it?
+  bool has_confirmed() const { return confirmed_ > 0; }
   PeerId peer() const { return peer_; }
   std::int64_t last_heard() const { return last_heard_; }
   // Sends a sign of life if nothing was sent since `since` (monotonic ms).
@@ -138,8 +143,6 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<std::string> too_many(const Envelope& request) const;
   std::optional<std::string> too_many_of_user(std::uint32_t user, std::size_t bytes) const;
   void uncount(const Incoming& request);
-  void owe(std::size_t bytes);
-  void owe_less(std::size_t bytes);
   bool too_large(const Envelope& envelope) const;
 
   std::shared_ptr<SessionShared> shared_;

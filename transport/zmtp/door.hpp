@@ -52,6 +52,13 @@ class Door {
   virtual std::string address(ConnectionId) const { return {}; }
   // Bytes sent to it that the kernel has not taken yet; nullopt: not known.
   virtual std::optional<std::size_t> unsent(ConnectionId connection) const = 0;
+  // Does what somebody was sent and has not read stay in memory until the connection ends, also
+  // after leave()?
+  virtual bool keeps_unread() const { return false; }
+  // Of such a door: leave() does not forget this connection, which keeps its number.
+  virtual void remember(ConnectionId) {}
+  // Of such a door: is a connection that is remembered still there? It is sent a few bytes.
+  virtual bool is_there(ConnectionId, std::string) { return false; }
   // How many connections may be admitted; 0: no bound is known.
   virtual std::size_t places() const = 0;
   // Gives what was sent a moment to leave, and ends.

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "transport/codec/wire.hpp"
 #include "transport/curve/callers.hpp"
@@ -71,14 +72,29 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
     return wire_ && found != identities_.end() &&
            wire_->send(found->second, std::move(bytes)) == SendOutcome::sent;
   }
-  void leave(ConnectionId id) override { close(id); }
+  void leave(ConnectionId id) override {
+    if (!remembered_.contains(id)) close(id);
+  }
   void close(ConnectionId id) override {
     const auto found = identities_.find(id);
     if (found == identities_.end()) return;
     by_identity_.erase(found->second);
     identities_.erase(found);
     strangers_.erase(id);
+    remembered_.erase(id);
     names_.erase(id);
+  }
+  bool keeps_unread() const override { return true; }
+  void remember(ConnectionId id) override {
+    if (!identities_.contains(id)) return;
+    strangers_.erase(id);
+    remembered_.insert(id);
+  }
+  // A socket that takes no more just now has a peer nevertheless.
+  bool is_there(ConnectionId id, std::string bytes) override {
+    const auto found = identities_.find(id);
+    return wire_ && found != identities_.end() &&
+           wire_->send(found->second, std::move(bytes)) != SendOutcome::no_peer;
   }
   void admit(ConnectionId id) override { strangers_.erase(id); }
   void favour(ConnectionId) override {}
@@ -168,6 +184,7 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
   std::unordered_map<ConnectionId, std::string> identities_;
   std::unordered_map<ConnectionId, Known> names_;
   std::set<ConnectionId> strangers_;  // oldest first
+  std::unordered_set<ConnectionId> remembered_;
   Subscription second_look_;
 };
 

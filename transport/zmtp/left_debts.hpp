@@ -1,0 +1,43 @@
+// left_debts.hpp - bytes that connections were sent and may not have read, behind the end of the
+// session in which they were sent. Private to transport/.
+//
+// A ZeroMQ socket keeps such bytes for as long as the connection is there. So what is owed is the
+// connection's: neither a bye nor another hello takes it away.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "transport/session.hpp"
+#include "transport/zmtp/door.hpp"
+
+namespace holon::transport {
+
+// Not thread-safe. All but connections() are O(log connections).
+class LeftDebts {
+ public:
+  explicit LeftDebts(std::shared_ptr<SessionShared> shared) : shared_(std::move(shared)) {}
+  LeftDebts(const LeftDebts&) = delete;
+  LeftDebts& operator=(const LeftDebts&) = delete;
+
+  // `who` has that many bytes more unread, which count for that user as those of sessions do.
+  void add(ConnectionId connection, const Principal& who, std::size_t bytes);
+  // All was read, or the connection is gone.
+  void settle(ConnectionId connection);
+  std::size_t of(ConnectionId connection) const;
+  std::vector<ConnectionId> connections() const;
+
+ private:
+  struct Debt {
+    std::size_t bytes = 0;
+    std::map<std::uint32_t, std::size_t> of_users{};
+  };
+
+  std::shared_ptr<SessionShared> shared_;
+  std::map<ConnectionId, Debt> debts_;
+};
+
+}  // namespace holon::transport
