@@ -9,6 +9,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "instance/job/kept_submission.hpp"
 #include "instance/job/request_text.hpp"
 #include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
@@ -21,6 +22,10 @@ namespace holon::instance {
 namespace {
 
 using nlohmann::json;
+
+// What earlier versions did not look at is refused from outside only: jobs have been accepted with
+// it, which a journal still holds.
+enum class Source { outside, journal };
 
 // A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
 // undefined here.
@@ -149,7 +154,7 @@ Status read_distribution(const json& options, Submission& s) {
 
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
-Status read_shell_options(const json& system, Submission& s) {
+Status read_shell_options(const json& system, Source source, Submission& s) {
   const auto shell = system.find("shell");
   if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return {};
   const json& options = shell->at("options");
@@ -175,7 +180,7 @@ Status read_shell_options(const json& system, Submission& s) {
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
-  if (auto read = read_distribution(options, s); !read) return read;
+  if (auto read = read_distribution(options, s); !read && source == Source::outside) return read;
   if (auto read = read_rlimits(options, s); !read) return read;
   if (auto read = read_file_mask(options, s); !read) return read;
   return read_warning(options, s);
@@ -226,7 +231,7 @@ Status read_files(const json& system, Submission& s) {
   return {};
 }
 
-Status read_attributes(const resource::Jobspec& spec, Submission& s) {
+Status read_attributes(const resource::Jobspec& spec, Source source, Submission& s) {
   if (spec.other_attributes.empty()) return {};
   const json attributes = json::parse(spec.other_attributes, nullptr, false);
   if (auto read = read_user_attributes(attributes, s); !read) return read;
@@ -237,8 +242,8 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   auto dependencies = read_dependencies(system);
   if (!dependencies) return tl::unexpected(dependencies.error());
   s.dependencies = std::move(*dependencies);
-  if (auto read = read_files(system, s); !read) return read;
-  if (auto read = read_shell_options(system, s); !read) return read;
+  if (auto read = read_files(system, s); !read && source == Source::outside) return read;
+  if (auto read = read_shell_options(system, source, s); !read) return read;
   if (auto good = check_mpi(s); !good) return good;
   auto wishes = read_wishes(system);
   if (!wishes) return tl::unexpected(wishes.error());
@@ -388,7 +393,9 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
   return all;
 }
 
-Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+namespace {
+
+Result<Submission> submission_of(const std::string& jobspec, bool is_instance, Source source) {
   if (jobspec.size() > kMostJobspec)
     return fail(Errc::out_of_range,
                 fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
@@ -405,7 +412,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (auto sound = resource::check_submittable(*parsed); !sound)
     return tl::unexpected(sound.error());
   Submission s;
-  if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_attributes(*parsed, source, s); !read) return tl::unexpected(read.error());
   const auto& argv = parsed->tasks.front().command;
   s.is_instance = is_instance;
   if (auto good = check_requeue(s); !good) return tl::unexpected(good.error());
@@ -427,6 +434,16 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (s.files) parsed->other_attributes.clear();  // all of it is read, and this is large
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
+}
+
+}  // namespace
+
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+  return submission_of(jobspec, is_instance, Source::outside);
+}
+
+Result<Submission> kept_submission(const std::string& jobspec, bool is_instance) {
+  return submission_of(jobspec, is_instance, Source::journal);
 }
 
 }  // namespace holon::instance

@@ -24,6 +24,7 @@
 #include "instance/clock.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
+#include "instance/job/kept_submission.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/events/event_rows.hpp"
@@ -287,7 +288,7 @@ class Reader {
       const auto tasks = tasks_of_array(db, first);
       const bool is_array = tasks.has_value();
       if (is_array && first <= done) continue;
-      auto made = make_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
+      auto made = kept_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
         made = Submission();

@@ -9,7 +9,7 @@
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
-#include "instance/job/submission.hpp"
+#include "instance/job/kept_submission.hpp"
 #include "instance/journal/events/event_pack.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "msg/instance.hpp"
@@ -75,7 +75,7 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
   });
   search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
   search.look(journal, "specs", "id, jobspec", "jobspec {}", [](SQLite::Statement& q) {
-    return make_submission(q.getColumn(1).getString(), false).has_value();
+    return kept_submission(q.getColumn(1).getString(), false).has_value();
   });
   search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "instance/graph/task_words.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/journal/damage/export.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/files.hpp"
@@ -265,6 +266,43 @@ TEST(GraphOfVersion3, IsThereAndGoesOnInTheFormOfThisOne) {
   ASSERT_TRUE(version.executeStep());
   EXPECT_EQ(version.getColumn(0).getInt(), kJournalKind.version);
   fs::remove_all(dir);
+}
+
+// What that version did not look at, and submissions are refused for by this one.
+TEST(JournalOfVersion4, HasJobsWithAttributesThatWereIgnoredAndTheyRun) {
+  Live live({"--resources", "node=1/core=1"});
+  live.when_running(live.job(live.gated("never")));
+  const std::vector<std::string> ignored = {
+      R"('$.attributes.system.shell.options.taskmap', json('{"scheme":"manual","value":"1"}'))",
+      "'$.attributes.system.shell.options.taskmap', json('null')",
+      R"('$.attributes.system.files', json('{"link":{"mode":41471,"data":"/etc/passwd"}}'))"};
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < ignored.size(); ++i) {
+    const std::string number = std::to_string(i + 1);
+    ids.push_back(live.job({"/bin/echo", number},
+                           {.system = R"({"shell":{"options":{"label-io":)" + number + "}}}"}));
+  }
+  const pid_t broker = live.broker();
+  testing::signal_process(live.supervisor(), SIGKILL);
+  ASSERT_TRUE(testing::eventually([&] { return !testing::alive(broker); }));
+  const std::string state = live.dir() + "/state";
+  {
+    SQLite::Database db(journal_file(state), SQLite::OPEN_READWRITE);
+    for (std::size_t i = 0; i < ignored.size(); ++i)
+      EXPECT_EQ(db.exec("UPDATE specs SET jobspec = json_set(jobspec, " + ignored[i] +
+                        ") WHERE id = (SELECT spec FROM batches WHERE first = " +
+                        std::to_string(ids[i]) + ")"),
+                1);
+    db.exec("DROP TABLE event_packs");
+    db.exec("PRAGMA user_version = 4");
+    SQLite::Statement specs(db, "SELECT jobspec FROM specs WHERE id > 1");
+    while (specs.executeStep())
+      EXPECT_FALSE(make_submission(specs.getColumn(0).getString(), false)) << "from outside";
+  }
+  EXPECT_THAT(check_journal(state)->damage, IsEmpty());
+  live.start_again();
+  for (const auto& record : live.wait(ids))
+    EXPECT_EQ(record.result, "COMPLETED") << record.id << ": " << record.reason;
 }
 
 TEST(Migrate, SaysWhatItDoesNotUnderstand) {
