@@ -8,7 +8,7 @@
 namespace holon::launch {
 
 Hook::Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job, What what,
-           std::function<void(const std::string&)> done)
+           std::function<void(const Outcome&)> done)
     : reactor_(reactor),
       processes_(processes),
       job_(job),
@@ -57,15 +57,15 @@ void Hook::ended(int status) {
   job_.ended(std::exchange(pid_, 0));
   if (was_killed_) return tell("took longer than " + what_.bound);
   const int code = exit_code_of(status);
-  tell(code == 0 ? "" : "ended with exit code " + std::to_string(code));
+  tell(code == 0 ? "" : "ended with exit code " + std::to_string(code), true);
 }
 
-void Hook::tell(std::string trouble) {
-  const std::string text = trouble.empty() ? "" : "the " + what_.name + " " + trouble;
+void Hook::tell(const std::string& trouble, bool has_exited) {
+  const Outcome outcome{trouble.empty() ? "" : "the " + what_.name + " " + trouble, has_exited};
   // Who is told may let go of this one: nothing of it is used then.
-  telling_ = reactor_.after(0, [done = done_, text] {
+  telling_ = reactor_.after(0, [done = done_, outcome] {
     const auto then = done;
-    const std::string what = text;
+    const Outcome what = outcome;
     then(what);
   });
 }

@@ -28,10 +28,15 @@ class Hook {
     int in = -1;                             // its standard input; -1: /dev/null
     int line_to_us = -1;                     // what becomes kWireUpDescriptor; -1: nothing
   };
+  struct Outcome {
+    std::string trouble;  // why it has not gone well; "": it has
+    bool has_exited =
+        false;  // by itself, with whatever exit code: it had started, and had the time
+  };
   // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
-  // here: an empty text, or why it has not gone well. Not called any more once this is gone.
+  // here. Not called any more once this is gone.
   Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job, What what,
-       std::function<void(const std::string& trouble)> done);
+       std::function<void(const Outcome&)> done);
   ~Hook();  // what still runs of it gets SIGKILL
   Hook(const Hook&) = delete;
   const msg::ProcessId& process() const { return process_; }  // that was started; 0: none
@@ -40,13 +45,13 @@ class Hook {
  private:
   void begin();
   void ended(int status);
-  void tell(std::string trouble);
+  void tell(const std::string& trouble, bool has_exited = false);
 
   transport::Reactor& reactor_;
   Processes& processes_;
   JobProcesses& job_;
   What what_;
-  std::function<void(const std::string&)> done_;
+  std::function<void(const Outcome&)> done_;
   pid_t pid_ = 0;
   msg::ProcessId process_;
   bool was_killed_ = false;

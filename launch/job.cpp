@@ -138,10 +138,11 @@ bool Job::begin_removal() {
 
 void Job::begin_prolog() {
   hook_ = std::make_unique<Hook>(context_.reactor, *context_.processes, *processes_,
-                                 hook("prolog", spec_.prolog), [this](const std::string& trouble) {
+                                 hook("prolog", spec_.prolog), [this](const Hook::Outcome& how) {
                                    hook_.reset();
-                                   if (trouble.empty()) return go_on();
-                                   if (std::exchange(preparing_, false)) give_up({126, trouble});
+                                   if (how.trouble.empty()) return go_on();
+                                   if (std::exchange(preparing_, false))
+                                     give_up({126, how.trouble});
                                  });
   leaders_.push_back(hook_->process());
 }
@@ -149,14 +150,14 @@ void Job::begin_prolog() {
 // Once no process of the job is left. False: there is none, or it has run.
 bool Job::begin_epilog() {
   if (spec_.epilog.empty() || std::exchange(epilog_begun_, true)) return false;
-  hook_ =
-      std::make_unique<Hook>(context_.reactor, *context_.processes, *processes_,
-                             hook("epilog", spec_.epilog), [this](const std::string& trouble) {
-                               hook_.reset();
-                               if (!trouble.empty())
-                                 spdlog::warn("job " + std::to_string(spec_.job) + ": " + trouble);
-                               clear_up();
-                             });
+  hook_ = std::make_unique<Hook>(
+      context_.reactor, *context_.processes, *processes_, hook("epilog", spec_.epilog),
+      [this](const Hook::Outcome& how) {
+        hook_.reset();
+        if (!how.trouble.empty())
+          spdlog::warn("job " + std::to_string(spec_.job) + ": " + how.trouble);
+        clear_up();
+      });
   leaders_.push_back(hook_->process());
   return true;
 }

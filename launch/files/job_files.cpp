@@ -27,7 +27,7 @@ constexpr const char* kCannot = "cannot write the files that were added to it: "
 // Permissions that tasks have taken away from their own folders are no obstacle.
 constexpr const char* kRemove =
     "rm -rf -- \"$FOLDER\" 2>/dev/null || { chmod -R u+rwX -- \"$FOLDER\"; rm -rf -- \"$FOLDER\"; "
-    "}";
+    "} && rm -f -- \"$LOCK\"";
 
 std::vector<std::string> clean_environment(const std::string& lineage) {
   return {"PATH=/usr/bin:/bin", std::string(kLineage) + "=" + lineage};
@@ -54,20 +54,22 @@ Result<transport::UniqueFd> in_memory_for(const std::vector<msg::File>& files) {
   return memory;
 }
 
-// Owners of such folders who are not this process's user, by their names.
-std::set<std::string> other_owners(const std::string& base) {
+// Owners of such folders as whom processes can be started; "": as this process.
+std::set<std::string> owners_of_folders(const std::string& base, bool serves_users) {
   namespace fs = std::filesystem;
-  std::set<uid_t> seen = {geteuid()};
+  std::set<uid_t> seen;
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(base, error), last; !error && entry != last;
        entry.increment(error)) {
     struct stat info {};
-    if (!entry->path().filename().string().starts_with(kFilesFolder) ||
-        lstat(entry->path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+    if (JobFolder::folder_of_lock(kFilesFolder, entry->path().filename().string()).empty() ||
+        lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
         !seen.insert(info.st_uid).second)
       continue;
-    if (const passwd* const owner = getpwuid(info.st_uid)) names.insert(owner->pw_name);
+    const passwd* const owner = serves_users ? getpwuid(info.st_uid) : nullptr;
+    if (owner != nullptr) names.insert(owner->pw_name);
+    if (!serves_users && info.st_uid == geteuid()) names.insert("");
   }
   return names;
 }
@@ -117,16 +119,17 @@ void JobFiles::place_as_user(const std::vector<msg::File>& files,
   what.in = request->get();
   what.line_to_us = theirs.get();
   hook_ = std::make_unique<Hook>(
-      reactor_, processes_, job_, std::move(what), [this, base, done](const std::string& trouble) {
+      reactor_, processes_, job_, std::move(what), [this, base, done](const Hook::Outcome& how) {
         auto taken = take_placed_files(line_.get(), base);
         is_placed_ = taken.has_value();
+        may_be_left_ &= !taken && taken.error().code == Errc::not_found;
         if (taken) {
           folder_.emplace(std::move(*taken));
           return done("");
         }
-        const bool has_ended = trouble.empty() || trouble.find("exit code") != std::string::npos;
-        done(kCannot + (has_ended ? taken.error().what : trouble));
+        done(kCannot + (how.has_exited ? taken.error().what : how.trouble));
       });
+  may_be_left_ = hook_->process().pid != 0;
 }
 
 void JobFiles::stop() {
@@ -137,42 +140,62 @@ void JobFiles::stop() {
 // What tasks have left as it was, which is the usual.
 bool JobFiles::remove_quickly() {
   if (!user_.empty()) return false;
-  for (const std::string& name : names_) unlinkat(folder_->descriptor(), name.c_str(), 0);
-  return rmdir(folder_->path().c_str()) == 0 || errno == ENOENT;
+  if (const auto inside = folder_->open())
+    for (const std::string& name : names_) unlinkat(inside->get(), name.c_str(), 0);
+  if (rmdir(folder_->path().c_str()) != 0 && errno != ENOENT) return false;
+  folder_->remove_lock();
+  return true;
+}
+
+// By a process beside the agent: it may be much, on a file system that hangs.
+Hook::What JobFiles::removal() const {
+  Hook::What what;
+  what.name = "removal of its files";
+  what.timeout = kFilesPatience;
+  what.bound = kFilesPatienceText;
+  what.env = clean_environment(lineage_);
+  what.cwd = "/";
+  what.user = user_;
+  if (!folder_) {
+    what.argv = {own_program(), "files", "--left", files_base()};
+    return what;
+  }
+  what.argv = {"/bin/sh", "-c", kRemove};
+  what.env.push_back("FOLDER=" + folder_->path());
+  what.env.push_back("LOCK=" + folder_->lock_path());
+  return what;
 }
 
 bool JobFiles::remove(std::function<void(const std::string&)> done) {
   stop();
   // Whoever was ended may have made it already.
-  if (!folder_ && line_)
-    if (auto taken = take_placed_files(line_.get(), files_base()))
-      folder_.emplace(std::move(*taken));
-  if (!folder_ || remove_quickly()) return false;
-  Hook::What what;
-  what.name = "removal of its files";
-  what.argv = {"/bin/sh", "-c", kRemove};
-  what.timeout = kFilesPatience;
-  what.bound = kFilesPatienceText;
-  what.env = clean_environment(lineage_);
-  what.env.push_back("FOLDER=" + folder_->path());
-  what.cwd = "/";
-  what.user = user_;
-  hook_ = std::make_unique<Hook>(reactor_, processes_, job_, std::move(what), std::move(done));
+  if (!folder_ && may_be_left_) {
+    auto taken = take_placed_files(line_.get(), files_base());
+    may_be_left_ = !taken && taken.error().code == Errc::not_found;
+    if (taken) folder_.emplace(std::move(*taken));
+  }
+  if (folder_ ? remove_quickly() : !may_be_left_) return false;
+  if (folder_) folder_->disown();
+  hook_ = std::make_unique<Hook>(
+      reactor_, processes_, job_, removal(),
+      [done = std::move(done)](const Hook::Outcome& how) { done(how.trouble); });
   return true;
 }
 
-LeftFiles::LeftFiles(Processes& processes, const std::string& base) {
-  JobFolder::remove_left(kFilesFolder, base);
-  if (!processes.serves_users()) return;
+LeftFiles::LeftFiles(Processes& processes, ProcessTracking& tracking, const std::string& base) {
   const std::vector<std::string> argv = {own_program(), "files", "--left", base};
   const std::vector<std::string> env = {"PATH=/usr/bin:/bin"};
   const std::string root = "/";
-  for (const std::string& owner : other_owners(base)) {
+  for (const std::string& owner : owners_of_folders(base, processes.serves_users())) {
     SpawnRequest request{argv, env, root};
     request.user = owner;
     const auto pid = processes.spawn(request);
     if (!pid) continue;  // none of the instance's users: nothing of it is this instance's
-    auto end = processes.on_end(*pid, [](const transport::ChildExit&) {}, {});
+    if (owner.empty()) tracking.spare(*pid);
+    auto end = processes.on_end(
+        *pid,
+        [&tracking, helper = *pid](const transport::ChildExit&) { tracking.spare_no_more(helper); },
+        {});
     if (end) ends_.push_back(std::move(*end));
   }
 }

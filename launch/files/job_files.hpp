@@ -33,7 +33,8 @@ class JobFiles {
   // Of the folder. REQUIRES: is_placed().
   const std::string& path() const { return folder_->path(); }
   // Removes the folder with all that tasks have put there. False: it is done; else `done` is told
-  // as above. REQUIRES: no process of the job is left.
+  // as above, once the only attempt is over: what it could not remove is left to the next agent.
+  // REQUIRES: no process of the job is left.
   bool remove(std::function<void(const std::string& trouble)> done);
   // That was started last for any of it; 0: none.
   msg::ProcessId process() const { return hook_ ? hook_->process() : msg::ProcessId{}; }
@@ -42,6 +43,7 @@ class JobFiles {
   void place_as_user(const std::vector<msg::File>& files,
                      std::function<void(const std::string&)> done);
   bool remove_quickly();
+  Hook::What removal() const;
 
   transport::Reactor& reactor_;
   Processes& processes_;
@@ -50,16 +52,17 @@ class JobFiles {
   std::vector<std::string> names_;
   std::optional<JobFolder> folder_;
   bool is_placed_ = false;
-  transport::UniqueFd line_, request_;  // of a process that writes them as the user
-  std::unique_ptr<Hook> hook_;          // what runs for it; nullptr: nothing has
+  bool may_be_left_ = false;    // by a process that has begun with it and has said nothing yet
+  transport::UniqueFd line_;    // of a process that writes them as the user
+  std::unique_ptr<Hook> hook_;  // what runs for it; nullptr: nothing has
   transport::Subscription telling_;
 };
 
-// What agents that were killed have left on this node: the own user's is removed at once, that of
-// others by processes of theirs.
+// What agents that were killed have left on this node is removed by processes of its owners, beside
+// the agent: it may be much.
 class LeftFiles {
  public:
-  LeftFiles(Processes& processes, const std::string& base);
+  LeftFiles(Processes& processes, ProcessTracking& tracking, const std::string& base);
 
  private:
   std::vector<transport::Subscription> ends_;

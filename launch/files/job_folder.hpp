@@ -1,10 +1,13 @@
 // job_folder.hpp - a folder on this node that goes with a job, also where everybody was killed who
 // knew of it: what its processes share in memory (mpi/), the files that were added to it.
 //
-// Whoever holds a folder has a lock on it, from before it has the name of its kind until its
-// removal: one with such a name and without a lock is nobody's.
+// Beside each folder KIND-HOST-XXXXXX is the file .KIND-HOST-XXXXXX.lock, from before the folder is
+// made until after its removal, and whoever holds the folder has a lock on that file. A folder of
+// this host whose file is there and has no lock is nobody's; one without such a file is none of
+// ours. HOST: other nodes may use the same file system, whose locks this one need not see.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "transport/unique_fd.hpp"
@@ -13,15 +16,19 @@ namespace holon::launch {
 
 class JobFolder {
  public:
-  // A new one below `base`, which no other user can enter. Its name begins with `kind`. Errors:
-  // system.
+  // A new one below `base`, which no other user can enter. Errors: system.
   static Result<JobFolder> create(const std::string& kind, const std::string& base);
-  // Another user's: `lock` is what held it there. Its removal is that user's, too.
+  // Another user's: `lock` is its file there, as it was locked there. Its removal is that user's,
+  // too.
   JobFolder(std::string path, transport::UniqueFd lock)
       : path_(std::move(path)), lock_(std::move(lock)) {}
-  // Removes all folders of this kind that this user's processes have left. O(entries of `base`) and
-  // of what is removed.
+  // Removes all folders of this kind and host that this user's processes have left, also those with
+  // folders in them that were closed to their owner. O(entries of `base`) and of what is removed.
   static void remove_left(const std::string& kind, const std::string& base);
+  // Is it the name of a folder of this kind and host?
+  static bool is_name(const std::string& kind, std::string_view name);
+  // The name of the folder whose file this is, of this kind and host; "": it is another file.
+  static std::string folder_of_lock(const std::string& kind, const std::string& name);
   // In memory where the node has that: shared memory lies there.
   static std::string memory_base();
   ~JobFolder();
@@ -29,7 +36,14 @@ class JobFolder {
   JobFolder& operator=(JobFolder&&) = delete;
 
   const std::string& path() const { return path_; }
-  int descriptor() const { return lock_.get(); }  // of the folder
+  std::string lock_path() const;
+  int lock() const { return lock_.get(); }  // the file
+  // Of the folder, for what is in it. Errors: system (it is not there, or something else is).
+  Result<transport::UniqueFd> open() const;
+  // It is removed by somebody else, for whom it stays locked as long as this object lives.
+  void disown() { is_own_ = false; }
+  // Its file alone: the folder is gone.
+  void remove_lock();
 
  private:
   std::string path_;

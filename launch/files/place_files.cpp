@@ -63,20 +63,20 @@ Status place_one(int folder, const msg::File& file) {
   return {};
 }
 
-void say(int line, const std::string& sentence, int folder) {
+void say(int line, const std::string& sentence, int lock) {
   iovec bytes{const_cast<char*>(sentence.data()), std::min(sentence.size(), kLongestSentence)};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;
-  if (folder >= 0) {
+  if (lock >= 0) {
     message.msg_control = control;
     message.msg_controllen = sizeof control;
     cmsghdr* header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &folder, sizeof folder);
+    std::memcpy(CMSG_DATA(header), &lock, sizeof lock);
   }
   while (sendmsg(line, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
 }
@@ -91,8 +91,10 @@ std::string files_base() {
 Result<JobFolder> place_files(const std::string& base, const std::vector<msg::File>& files) {
   auto folder = JobFolder::create(kFilesFolder, base);
   if (!folder) return folder;
+  const auto inside = folder->open();
+  if (!inside) return tl::unexpected(inside.error());
   for (const msg::File& file : files)
-    if (auto placed = place_one(folder->descriptor(), file); !placed)
+    if (auto placed = place_one(inside->get(), file); !placed)
       return fail(placed.error().code, placed.error().what,
                   folder->path() + "/" + placed.error().where);
   return folder;
@@ -108,7 +110,7 @@ int place_files_main(const std::string& base, int line) {
     say(line, to_string(folder.error()), -1);
     return 1;
   }
-  say(line, kPlaced + folder->path(), folder->descriptor());
+  say(line, kPlaced + folder->path(), folder->lock());
   _exit(0);  // the folder stays
 }
 
@@ -127,22 +129,21 @@ Result<JobFolder> take_placed_files(int line, const std::string& base) {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  transport::UniqueFd folder;
+  transport::UniqueFd lock;
   if (const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
       header != nullptr && header->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    folder.reset(fd);
+    lock.reset(fd);
   }
-  if (n <= 0) return fail(Errc::system, "its process has said nothing");
+  if (n <= 0) return fail(Errc::not_found, "its process has said nothing");
   sentence.resize(static_cast<std::size_t>(n));
   // A process of the user's has said it: whatever it is becomes a value of that user's environment,
   // and the name of what is removed as that user.
-  const std::string beginning = kPlaced + base + "/" + kFilesFolder;
-  if (folder && sentence.starts_with(beginning) &&
-      sentence.find_first_of(std::string_view("\0\n", 2)) == std::string::npos &&
-      sentence.find('/', beginning.size()) == std::string::npos)
-    return JobFolder(sentence.substr(1), std::move(folder));
+  const std::string beginning = kPlaced + base + "/";
+  if (lock && sentence.starts_with(beginning) &&
+      JobFolder::is_name(kFilesFolder, std::string_view(sentence).substr(beginning.size())))
+    return JobFolder(sentence.substr(1), std::move(lock));
   return fail(Errc::system, sentence);
 }
 

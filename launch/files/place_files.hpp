@@ -10,7 +10,7 @@
 
 namespace holon::launch {
 
-// What the names of such folders begin with.
+// What the names of such folders begin with; the host follows.
 inline constexpr const char* kFilesFolder = "holon-job-";
 // Where they are: $TMPDIR of this process, else /tmp.
 std::string files_base();
@@ -26,7 +26,8 @@ int place_files_main(const std::string& base, int line);
 int remove_files_main(const std::string& base);
 
 // The other end of that line, once the process has ended: the folder, held as it was held there, or
-// why there is none. Errors: system.
+// why there is none. Errors: system, not_found (it was ended before it has said anything, and may
+// have left a folder).
 Result<JobFolder> take_placed_files(int line, const std::string& base);
 
 }  // namespace holon::launch

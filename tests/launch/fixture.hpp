@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -24,9 +25,12 @@ class ProcessTest : public testing::Test {
   void SetUp() override {
     dir_ = *transport::make_runtime_dir();
     before_ = std::signal(SIGPIPE, SIG_IGN);  // as in an agent: tasks may not read what they get
+    if (const char* const place = std::getenv("TMPDIR")) tmpdir_before_ = place;
+    setenv("TMPDIR", dir_.c_str(), 1);  // an agent removes what others have left there
   }
   void TearDown() override {
     std::signal(SIGPIPE, before_);
+    tmpdir_before_.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", tmpdir_before_.c_str(), 1);
     std::filesystem::remove_all(dir_);
   }
 
@@ -71,6 +75,7 @@ class ProcessTest : public testing::Test {
 
   std::string dir_;
   void (*before_)(int) = SIG_DFL;  // what SIGPIPE did
+  std::string tmpdir_before_;
   std::unique_ptr<transport::Reactor> reactor_ = std::move(*transport::Reactor::create());
 };
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launch/files/job_folder.hpp"
 #include "launch/mpi/part_fences.hpp"
 #include "launch/mpi/pmix_messages.hpp"
 #include "launch/mpi/program_kind.hpp"
@@ -19,32 +18,6 @@ class MpiFiles : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(dir_); }
   std::string dir_;
 };
-
-TEST_F(MpiFiles, AFolderGoesWithItsJobAndWithWhatIsInIt) {
-  std::string path;
-  {
-    const auto folder = JobFolder::create("holon-mpi-", dir_);
-    ASSERT_TRUE(folder) << to_string(folder.error());
-    path = folder->path();
-    std::filesystem::create_directories(path + "/a/b");
-    EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms::owner_all);
-  }
-  EXPECT_FALSE(std::filesystem::exists(path));
-}
-
-TEST_F(MpiFiles, AFolderThatNobodyHoldsIsRemovedAndOneThatSomebodyHoldsStays) {
-  const auto held = JobFolder::create("holon-mpi-", dir_);
-  ASSERT_TRUE(held);
-  const std::string left = dir_ + "/holon-mpi-abcdef", fresh = dir_ + "/holon-mpi-new-abcdef",
-                    other = dir_ + "/holon-job-abcdef";
-  for (const auto& folder : {left + "/a", fresh, other})
-    std::filesystem::create_directories(folder);
-  JobFolder::remove_left("holon-mpi-", dir_);
-  EXPECT_FALSE(std::filesystem::exists(left));
-  EXPECT_TRUE(std::filesystem::exists(fresh)) << "its agent may be about to lock it";
-  EXPECT_TRUE(std::filesystem::exists(held->path()));
-  EXPECT_TRUE(std::filesystem::exists(other)) << "is of another kind";
-}
 
 TEST_F(MpiFiles, AProgramOfOpenMpiIsKnownByTheNameOfItsLibrary) {
   using namespace std::string_literals;

@@ -22,19 +22,23 @@ class AddedFiles : public testing::Test {
   AddedFiles() : instance_(std::make_unique<Instance>(sandbox_, options())) {
     sandbox_.write_file("fit.toml", "rate = 3\n");
   }
-  ~AddedFiles() override { EXPECT_THAT(folders(), testing::IsEmpty()); }
+  ~AddedFiles() override {
+    EXPECT_THAT(folders(), testing::IsEmpty());
+    EXPECT_TRUE(eventually([this] { return names("holon-job-").empty(); })) << "their locks";
+  }
 
   std::vector<std::string> options() const {
     return {"--resources", "node=1/core=4", "--state-dir", sandbox_.folder() + "/kept"};
   }
-  // Of jobs, on this node.
-  std::vector<std::string> folders() const {
+  // With this in them, of what is where folders of jobs are.
+  std::vector<std::string> names(const std::string& part) const {
     std::vector<std::string> all;
     for (const auto& entry : fs::directory_iterator(sandbox_.folder() + "/tmp"))
-      if (entry.path().filename().string().starts_with("holon-job-"))
+      if (entry.path().string().find(part) != std::string::npos)
         all.push_back(entry.path().string());
     return all;
   }
+  std::vector<std::string> folders() const { return names("/holon-job-"); }
   std::string kill_the(const std::string& process) {
     for (const pid_t pid : sandbox_.processes({"holon " + process})) kill(pid, SIGKILL);
     return process;
@@ -124,11 +128,16 @@ TEST_F(AddedFiles, GoWithAnInstanceThatIsKilledWhenAnotherOneComes) {
   for (const char* process : {"agent", "start", "broker"}) kill_the(process);
   instance_->end();
   EXPECT_EQ(folders().size(), 1U);
+  const std::string own = sandbox_.folder() + "/tmp/holon-job-results";
+  fs::create_directories(own + "/of-mine");
   for (const auto& left : fs::directory_iterator(sandbox_.folder() + "/run"))
     fs::remove_all(left.path());
   sandbox_.write_file("go", "");
   instance_ = std::make_unique<Instance>(sandbox_, options());
-  EXPECT_TRUE(eventually([this] { return folders().empty(); }));
+  EXPECT_TRUE(eventually([this] { return folders().size() == 1; }));
+  EXPECT_THAT(folders(), testing::ElementsAre(own));
+  EXPECT_TRUE(fs::exists(own + "/of-mine"));
+  fs::remove_all(own);
 }
 
 TEST_F(AddedFiles, OfAChildInstanceAreThereForItsScriptAndItsJobs) {

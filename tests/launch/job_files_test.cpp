@@ -1,0 +1,233 @@
+// Folders that go with a job: whose they are, when they go, and what else is in the place where
+// they are made.
+#include "launch/files/job_files.hpp"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "launch/files/place_files.hpp"
+#include "tests/launch/fixture.hpp"
+
+namespace holon::launch {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+
+class JobFolders : public ProcessTest {
+ protected:
+  std::vector<std::string> entries() const {
+    std::vector<std::string> all;
+    for (const auto& entry : fs::directory_iterator(dir_))
+      all.push_back(entry.path().filename().string());
+    return all;
+  }
+  // As by an agent that was killed. Returns the folder.
+  std::string left_behind() const {
+    auto folder = JobFolder::create(kFilesFolder, dir_);
+    EXPECT_TRUE(folder);
+    fs::create_directories(folder->path() + "/a/b");
+    folder->disown();
+    return folder->path();
+  }
+};
+
+TEST_F(JobFolders, GoWithTheirJobAndWithWhatIsInThem) {
+  {
+    const auto folder = JobFolder::create(kFilesFolder, dir_);
+    ASSERT_TRUE(folder) << to_string(folder.error());
+    fs::create_directories(folder->path() + "/a/b");
+    EXPECT_EQ(fs::status(folder->path()).permissions(), fs::perms::owner_all);
+    EXPECT_TRUE(fs::exists(folder->lock_path()));
+  }
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+TEST_F(JobFolders, ThatNobodyHoldsAreRemovedAndOthersStay) {
+  const auto held = JobFolder::create(kFilesFolder, dir_);
+  ASSERT_TRUE(held);
+  fs::permissions(left_behind() + "/a", fs::perms::none);
+  EXPECT_EQ(entries().size(), 4U);
+  JobFolder::remove_left(kFilesFolder, dir_);
+  EXPECT_EQ(entries().size(), 2U);
+  EXPECT_TRUE(fs::exists(held->path()));
+  EXPECT_TRUE(fs::exists(held->lock_path()));
+}
+
+// Somebody's results, another node's running job on a file system whose locks are a node's own, and
+// another kind of folder.
+TEST_F(JobFolders, ThatAreNoneOfOursStayWithoutALock) {
+  const std::string left = left_behind();
+  const std::string name = fs::path(left).filename().string();
+  const std::string prefix = name.substr(0, name.size() - 6), there = dir_ + "/";
+  std::vector<std::string> folders = {
+      "holon-job-results",          "holon-job-abcdef",
+      prefix + "results",           prefix + "abcdef",
+      "holon-job-othernode-abcdef", "holon-mpi-" + prefix.substr(10) + "abcdef"};
+  for (const std::string& folder : folders) fs::create_directories(there + folder + "/data");
+  for (const std::string& folder : {folders[2], folders[4], folders[5]})
+    std::ofstream(there + "." + folder + ".lock");
+  JobFolder::remove_left(kFilesFolder, dir_);
+  for (const std::string& folder : folders) EXPECT_TRUE(fs::exists(there + folder + "/data"));
+}
+
+// The lock of a file that is open for writing is one that NFS gives, too.
+TEST_F(JobFolders, AreLockedByAFileThatIsOpenForWriting) {
+  const auto folder = JobFolder::create(kFilesFolder, dir_);
+  ASSERT_TRUE(folder);
+  EXPECT_EQ(fcntl(folder->lock(), F_GETFL) & O_ACCMODE, O_RDWR);
+  const transport::UniqueFd again(open(folder->lock_path().c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_NE(flock(again.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+// Processes of this machine, of which those of a user run as this one's, and those that would be a
+// program of ours are what the test says.
+class OneUser : public Processes {
+ public:
+  OneUser(std::unique_ptr<Processes>& real,
+          std::function<std::string(const std::vector<std::string>&)> script)
+      : real_(real), script_(std::move(script)) {}
+  bool serves_users() const override { return true; }
+  tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override {
+    if (!refused_.empty()) return tl::unexpected(SpawnError{126, refused_, 0});
+    const std::string script = script_(request.argv);
+    const std::vector<std::string> shell = {"/bin/sh", "-c", script};
+    SpawnRequest as_this{script.empty() ? request.argv : shell, request.env, request.cwd};
+    as_this.in = request.in;
+    as_this.wire_up = request.wire_up;
+    return real_->spawn(as_this);
+  }
+  std::uint64_t start_of(pid_t process) const override { return real_->start_of(process); }
+  Result<transport::Subscription> on_end(pid_t process,
+                                         std::function<void(const transport::ChildExit&)> ended,
+                                         std::function<void()> before_reap) override {
+    return real_->on_end(process, std::move(ended), std::move(before_reap));
+  }
+  void signal_group(pid_t leader, int signal) override { real_->signal_group(leader, signal); }
+  std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders,
+                            const std::string& prefix) override {
+    return real_->kill_sessions(leaders, prefix);
+  }
+  void refuse(std::string why) { refused_ = std::move(why); }
+
+ private:
+  std::string refused_;
+  std::unique_ptr<Processes>& real_;
+  std::function<std::string(const std::vector<std::string>&)> script_;
+};
+
+bool is_removal_of_left(const std::vector<std::string>& argv) {
+  return argv.size() == 4 && argv[1] == "files" && argv[2] == "--left";
+}
+
+class FilesOfAJob : public JobFolders {
+ protected:
+  void SetUp() override {
+    JobFolders::SetUp();
+    auto real = own_processes(*reactor_);
+    ASSERT_TRUE(real);
+    real_ = std::move(*real);
+  }
+  std::unique_ptr<JobFiles> files_of(const std::string& user) {
+    return std::make_unique<JobFiles>(*reactor_, processes_, *job_, user, "");
+  }
+  std::optional<std::string> said_;
+  std::function<void(const std::string&)> hear() {
+    said_.reset();
+    return [this](const std::string& trouble) { said_ = trouble; };
+  }
+  bool is_said() {
+    return reactor_->run_until([this] { return said_.has_value(); }, kPatience);
+  }
+
+  std::unique_ptr<Processes> real_;
+  std::vector<std::vector<std::string>> ran_;
+  std::string script_ = ":";
+  std::function<void()> remove_left_ = [this] { JobFolder::remove_left(kFilesFolder, dir_); };
+  OneUser processes_{real_, [this](const std::vector<std::string>& argv) {
+                       ran_.push_back(argv);
+                       if (!is_removal_of_left(argv)) return script_;
+                       remove_left_();
+                       return std::string(":");
+                     }};
+  ProcessTracking tracking_{"", ""};
+  std::unique_ptr<JobProcesses> job_ = tracking_.track(1);
+  const std::vector<msg::File> one_ = {{"fit.toml", 0600, "rate = 3\n"}};
+};
+
+// Between making its folder and saying so: nobody knows its name then.
+TEST_F(FilesOfAJob, GoAfterACancelWhileTheyAreWritten) {
+  script_ = "exec sleep 1000";
+  const auto files = files_of("ann");
+  files->place(one_, hear());
+  const auto writer = static_cast<pid_t>(files->process().pid);
+  ASSERT_GT(writer, 0);
+  left_behind();  // as by that process, once it is killed
+  files->stop();
+  EXPECT_EQ(waitpid(writer, nullptr, 0), writer);
+  ASSERT_TRUE(files->remove(hear()));
+  ASSERT_TRUE(is_said());
+  EXPECT_EQ(said_, "");
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+// The agent's loop waits for no removal that a process was too slow for, or could not do.
+TEST_F(FilesOfAJob, ThatCouldNotBeRemovedAreLeftToTheNextAgent) {
+  auto files = files_of("");
+  files->place(one_, hear());
+  ASSERT_TRUE(is_said());
+  ASSERT_EQ(said_, "");
+  const std::string path = files->path();
+  std::ofstream(path + "/more") << "x\n";
+  script_ = "exit 3";
+  ASSERT_TRUE(files->remove(hear()));
+  ASSERT_TRUE(is_said());
+  EXPECT_EQ(said_, "the removal of its files ended with exit code 3");
+  files.reset();
+  EXPECT_TRUE(fs::exists(path + "/more"));
+  JobFolder::remove_left(kFilesFolder, dir_);
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+TEST_F(FilesOfAJob, AreRemovedWithWhatTasksHaveLeftInThem) {
+  const auto files = files_of("");
+  files->place(one_, hear());
+  ASSERT_TRUE(is_said());
+  fs::create_directories(files->path() + "/deep/er");
+  fs::permissions(files->path() + "/deep", fs::perms::none);
+  script_ = "";
+  ASSERT_TRUE(files->remove(hear()));
+  ASSERT_TRUE(is_said());
+  EXPECT_EQ(said_, "");
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+// Whatever its reason says.
+TEST_F(FilesOfAJob, WhoseProcessCannotBeStartedSayWhyTheyAreNotThere) {
+  processes_.refuse("no exit code of the starter");
+  const auto files = files_of("ann");
+  files->place(one_, hear());
+  ASSERT_TRUE(is_said());
+  EXPECT_THAT(*said_, ::testing::EndsWith("no exit code of the starter"));
+  EXPECT_FALSE(files->remove(hear()));
+}
+
+TEST_F(FilesOfAJob, OfKilledAgentsAreRemovedByAProcess) {
+  left_behind();
+  bool is_told = false;
+  remove_left_ = [&] { is_told = true; };
+  const LeftFiles left(processes_, tracking_, dir_);
+  EXPECT_TRUE(is_told);
+  EXPECT_EQ(entries().size(), 2U) << "not by the agent itself";
+}
+
+}  // namespace
+}  // namespace holon::launch
