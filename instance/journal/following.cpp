@@ -21,8 +21,9 @@ std::int64_t Journal::State::forgotten_event() const {
   return q.executeStep() ? q.getColumn(0).getInt64() : 0;
 }
 
-std::int64_t Journal::State::oldest_event() const {
-  SQLite::Statement q(db, "SELECT coalesce(min(seq), 0) FROM events");
+std::int64_t Journal::State::oldest_unpacked_event() const {
+  SQLite::Statement q(db, "SELECT coalesce(min(seq), 0) FROM events WHERE seq > ?");
+  q.bind(1, packed_to);
   q.executeStep();
   return q.getColumn(0).getInt64();
 }
@@ -60,15 +61,16 @@ Result<std::optional<SubmitKey>> Journal::jobs_of_key(std::string_view key) cons
 
 // Numbers have gaps where jobs were forgotten: it may be too early.
 std::int64_t Journal::State::first_pack_from() const {
-  const std::int64_t oldest = oldest_event();
+  const std::int64_t oldest = oldest_unpacked_event();
   return (oldest > 0 ? oldest : next_seq) + kEventsUnpacked + kEventsInPack;
 }
 
 void Journal::State::pack_some_events() {
   constexpr int kPacksAtOnce = 4;  // a turn that has written more is caught up with by later ones
   for (int i = 0; i < kPacksAtOnce && next_seq >= pack_from; ++i) {
-    const std::int64_t missing = pack_oldest_events(db, next_seq - kEventsUnpacked);
-    pack_from = missing > 0 ? next_seq + missing : first_pack_from();
+    const Packing done = pack_oldest_events(db, packed_to, next_seq - kEventsUnpacked);
+    packed_to = done.up_to;
+    pack_from = done.missing > 0 ? next_seq + done.missing : first_pack_from();
   }
 }
 

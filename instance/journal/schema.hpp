@@ -70,8 +70,9 @@ CREATE TABLE IF NOT EXISTS graph_tasks(id INTEGER PRIMARY KEY, words BLOB NOT NU
 CREATE TABLE IF NOT EXISTS outputs(id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, begin INTEGER NOT NULL,
                                    output INTEGER NOT NULL, error INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS event_packs(last INTEGER PRIMARY KEY, count INTEGER NOT NULL, low INTEGER NOT NULL,
-                                       high INTEGER NOT NULL, jobs TEXT NOT NULL, events BLOB NOT NULL) STRICT;
-CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(low, high);
+                                       high INTEGER NOT NULL, span INTEGER NOT NULL, jobs TEXT NOT NULL,
+                                       checksum INTEGER NOT NULL, events BLOB NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(span, low, high);
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
 )";
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/mark.hpp"
@@ -35,6 +36,7 @@ struct Journal::State {
   std::optional<Error> broken;
   std::int64_t next_seq = 1;
   std::int64_t pack_from = 1;  // until next_seq is this, there are too few events for a pack
+  std::int64_t packed_to = 0;  // events up to this one are in packs, but for some that stay rows
 
   std::optional<JournalMark> mark;  // of a file
   Progress progress;
@@ -77,6 +79,7 @@ struct Journal::State {
   State(SQLite::Database database, std::string name, Sync how)
       : db(std::move(database)), file(std::move(name)), sync(how) {
     next_seq = last_event() + 1;
+    packed_to = last_packed_event(db);
     pack_from = first_pack_from();
     load_forgetting();
   }
@@ -87,8 +90,8 @@ struct Journal::State {
   void pack_some_events();
   // The highest number an event has had, forgotten ones included; 0: none.
   std::int64_t last_event() const;
-  std::int64_t forgotten_event() const;  // the last one, 0: none is
-  std::int64_t oldest_event() const;     // that has a row; 0: there is none
+  std::int64_t forgotten_event() const;        // the last one, 0: none is
+  std::int64_t oldest_unpacked_event() const;  // behind packed_to; 0: there is none
   // Before the events of the jobs first .. stop-1 go.
   void note_forgotten_events(JobId first, JobId stop);
 

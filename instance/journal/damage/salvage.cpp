@@ -39,7 +39,7 @@ constexpr std::array kTables = std::to_array<Table>({
     {"audit", "number", 9, true, 3},    {"arrays", "id", 2, true, 3},
     {"task_runs", "id", 2, true, 3},    {"task_ends", "id", 4, true, 3},
     {"graph_tasks", "id", 2, true, 3},  {"outputs", "id", 5, true, 3},
-    {"record_bases", "id", 3, true, 4}, {"event_packs", "last", 6, true, 5},
+    {"record_bases", "id", 3, true, 4}, {"event_packs", "last", 8, true, 5},
 });
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys, from damage to what is behind it

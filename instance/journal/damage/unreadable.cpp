@@ -4,7 +4,6 @@
 
 #include <string_view>
 
-#include "base/idset.hpp"
 #include "instance/array/ended.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
@@ -81,11 +80,8 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();
   });
   if (journal.tableExists("event_packs"))
-    search.look(journal, "event_packs", "last, jobs, events", "events up to {}",
-                [](SQLite::Statement& q) {
-                  return Idset::parse(q.getColumn(1).getString()).has_value() &&
-                         UnpackedEvents::of(bytes_at(q.getColumn(2))).has_value();
-                });
+    search.look(journal, "event_packs", kPackColumns, "events up to {}",
+                [](SQLite::Statement& q) { return pack_in(q).has_value(); });
   search.look(journal, "allocs", "job, begin, end, shares", "job {}: what it holds",
               [](SQLite::Statement& q) {
                 return unpack_shares(JobId(),

@@ -2,10 +2,16 @@
 // with a checksum. Uncompressed, an event is four numbers (its own, its first job and its time as
 // the difference to those of the event before) and two texts with their lengths. Numbers are
 // varints; the sign of a difference is its lowest bit.
+//
+// Packs are intervals of jobs, from `low` to `high`. An index by `low` alone would look at all that
+// begin before a job. `span` is the least power of two not below their length: among packs of one
+// span, those with a job begin less than a span before it, and there are few spans.
 #include "instance/journal/events/event_pack.hpp"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
+#include <bit>
 #include <utility>
 
 #include "transport/codec/varint.hpp"
@@ -65,6 +71,41 @@ tl::unexpected<Error> no_pack() {
   return fail(Errc::invalid_argument, "packed events make no sense");
 }
 
+constexpr const char* kPacksBetween =
+    "WITH RECURSIVE spans(n) AS (SELECT min(span) FROM event_packs UNION ALL SELECT (SELECT "
+    "min(span) FROM event_packs WHERE span > n) FROM spans WHERE n IS NOT NULL) "
+    "SELECT last FROM spans CROSS JOIN event_packs ON span = n AND low > ?1 - n AND low <= ?2 "
+    "WHERE high >= ?1 ORDER BY last";
+
+std::int64_t low_of(const PackLabel& label) {
+  return static_cast<std::int64_t>(label.jobs.first());
+}
+
+std::int64_t high_of(const PackLabel& label) {
+  return static_cast<std::int64_t>(label.jobs.last());
+}
+
+std::int64_t span_of(const PackLabel& label) {
+  return static_cast<std::int64_t>(std::bit_ceil(label.jobs.last() - label.jobs.first() + 1));
+}
+
+// Of all columns but the bytes, which have one of zlib's.
+std::int64_t checksum_of(std::int64_t last, std::int64_t count, std::int64_t low, std::int64_t high,
+                         std::int64_t span, std::string_view jobs) {
+  const std::string text = fmt::format("{} {} {} {} {} {}", last, count, low, high, span, jobs);
+  return static_cast<std::int64_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
+}
+
+std::int64_t checksum_of(const PackLabel& label, std::string_view jobs) {
+  return checksum_of(label.last, label.count, low_of(label), high_of(label), span_of(label), jobs);
+}
+
+tl::unexpected<Error> wrong_pack(SQLite::Statement& row, std::string_view why) {
+  return fail(Errc::invalid_argument,
+              fmt::format("events up to {}: {}", row.getColumn(0).getInt64(), why));
+}
+
 }  // namespace
 
 std::string pack_events(const std::vector<EventRow>& rows) {
@@ -117,6 +158,68 @@ Result<UnpackedEvents> UnpackedEvents::of(std::string_view pack) {
   }
   if (!in.good()) return no_pack();
   return events;
+}
+
+Result<PackLabel> label_in(SQLite::Statement& row) {
+  const auto number = [&row](int column) { return row.getColumn(column).getInt64(); };
+  const std::string jobs = row.getColumn(5).getString();
+  if (checksum_of(number(0), number(1), number(2), number(3), number(4), jobs) != number(6))
+    return wrong_pack(row, "what is kept beside them has another checksum");
+  auto set = Idset::parse(jobs);
+  if (!set || set->empty()) return wrong_pack(row, "their jobs make no sense");
+  return PackLabel{number(0), number(1), std::move(*set)};
+}
+
+Result<PackRow> pack_in(SQLite::Statement& row) {
+  auto label = label_in(row);
+  if (!label) return tl::unexpected(label.error());
+  const SQLite::Column bytes = row.getColumn(7);
+  auto events = UnpackedEvents::of(
+      {static_cast<const char*>(bytes.getBlob()), static_cast<std::size_t>(bytes.getBytes())});
+  if (!events) return wrong_pack(row, events.error().what);
+  const auto& rows = events->rows();
+  if (static_cast<std::int64_t>(rows.size()) != label->count || rows.back().number != label->last)
+    return wrong_pack(row, "the bytes are those of another pack");
+  return PackRow{std::move(*label), std::move(*events)};
+}
+
+void put_pack(SQLite::Database& journal, const PackLabel& label, const std::string& events) {
+  const std::string jobs = label.jobs.str();
+  SQLite::Statement put(
+      journal, fmt::format("INSERT INTO event_packs({}) VALUES(?,?,?,?,?,?,?,?)", kPackColumns));
+  put.bind(1, label.last);
+  put.bind(2, label.count);
+  put.bind(3, low_of(label));
+  put.bind(4, high_of(label));
+  put.bind(5, span_of(label));
+  put.bind(6, jobs);
+  put.bind(7, checksum_of(label, jobs));
+  put.bindNoCopy(8, events.data(), static_cast<int>(events.size()));
+  put.exec();
+}
+
+void change_jobs(SQLite::Database& journal, const PackLabel& label) {
+  const std::string jobs = label.jobs.str();
+  SQLite::Statement change(journal,
+                           "UPDATE event_packs SET low = ?, high = ?, span = ?, jobs = ?, checksum "
+                           "= ? WHERE last = ?");
+  change.bind(1, low_of(label));
+  change.bind(2, high_of(label));
+  change.bind(3, span_of(label));
+  change.bind(4, jobs);
+  change.bind(5, checksum_of(label, jobs));
+  change.bind(6, label.last);
+  change.exec();
+}
+
+std::vector<std::int64_t> packs_between(const SQLite::Database& journal, std::int64_t first,
+                                        std::int64_t last) {
+  std::vector<std::int64_t> found;
+  SQLite::Statement q(journal, kPacksBetween);
+  q.bind(1, first);
+  q.bind(2, last);
+  while (q.executeStep()) found.push_back(q.getColumn(0).getInt64());
+  return found;
 }
 
 }  // namespace holon::instance

@@ -1,11 +1,14 @@
 // event_pack.hpp - events of a journal as the bytes of one row: some 2 each, a row of its own takes
-// some 70.
+// some 70. The row has what is known of them without the bytes, under a checksum of its own.
 #pragma once
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/idset.hpp"
 #include "base/result.hpp"
 
 namespace holon::instance {
@@ -33,5 +36,33 @@ class UnpackedEvents {
   std::vector<char> text_;
   std::vector<EventRow> rows_;
 };
+
+// The columns of `event_packs` that a statement has to have for the functions below, the key
+// first. They throw what SQLiteCpp throws.
+inline constexpr const char* kPackColumns = "last, count, low, high, span, jobs, checksum, events";
+
+struct PackLabel {
+  std::int64_t last = 0;   // number of its last event
+  std::int64_t count = 0;  // events in it, with those of forgotten jobs
+  Idset jobs;              // first jobs of its events, without forgotten ones; not empty
+};
+
+struct PackRow {
+  PackLabel label;
+  UnpackedEvents events;
+};
+
+// Errors of both: invalid_argument (it is not what was written), which names the pack.
+Result<PackLabel> label_in(SQLite::Statement& row);  // O(ranges of jobs)
+Result<PackRow> pack_in(SQLite::Statement& row);     // O(bytes)
+
+void put_pack(SQLite::Database& journal, const PackLabel& label, const std::string& events);
+// The row of label.last has other jobs now.
+void change_jobs(SQLite::Database& journal, const PackLabel& label);
+
+// The keys of packs that may have events with first jobs from `first` to `last`, ascending. Where
+// each pack is of a few neighbouring jobs: O(packs found, log of the others).
+std::vector<std::int64_t> packs_between(const SQLite::Database& journal, std::int64_t first,
+                                        std::int64_t last);
 
 }  // namespace holon::instance

@@ -5,9 +5,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+
+#include "instance/journal/events/event_pack.hpp"
 
 namespace holon::instance {
 namespace {
@@ -36,33 +39,41 @@ EventRow event_row(SQLite::Statement& q) {
           q.getColumn(3).getInt64(), event_text(q, 4),          event_text(q, 5)};
 }
 
-// Columns of the statement: last, jobs, events.
-struct PackRow {
-  Idset jobs;
-  UnpackedEvents events;
-};
-
-Result<PackRow> pack_in(SQLite::Statement& q) {
-  const auto say = [&q](const Error& why) {
-    return fail(Errc::invalid_argument,
-                fmt::format("events up to {}: {}", q.getColumn(0).getInt64(), why.what));
-  };
-  auto jobs = Idset::parse(event_text(q, 1));
-  if (!jobs) return say(jobs.error());
-  const SQLite::Column bytes = q.getColumn(2);
-  auto events = UnpackedEvents::of(
-      {static_cast<const char*>(bytes.getBlob()), static_cast<std::size_t>(bytes.getBytes())});
-  if (!events) return say(events.error());
-  return PackRow{std::move(*jobs), std::move(*events)};
+std::string pack_sql(std::string_view where) {
+  return fmt::format("SELECT {} FROM event_packs WHERE {}", kPackColumns, where);
 }
+
+// Rows, which come behind all packs but for those that no pack has taken.
+class EventRows {
+ public:
+  EventRows(const SQLite::Database& journal, const std::string& where)
+      : q_(journal, fmt::format("{}WHERE {} ORDER BY seq", kRow, where)) {}
+
+  SQLite::Statement& parameters() { return q_; }
+  // Takes the next ones: those with numbers below, or all. False: that was enough.
+  bool take_below(std::optional<std::int64_t> number, const EventReading& reading) {
+    if (!began_) has_one_ = q_.executeStep();
+    began_ = true;
+    for (; has_one_; has_one_ = q_.executeStep()) {
+      const EventRow row = event_row(q_);
+      if (number && row.number >= *number) return true;
+      if (!reading.take(row)) return false;
+    }
+    return true;
+  }
+
+ private:
+  SQLite::Statement q_;
+  bool began_ = false, has_one_ = false;
+};
 
 bool is_kept(const Idset& jobs, const EventRow& row) {
   return row.job >= 0 && jobs.contains(static_cast<std::uint64_t>(row.job));
 }
 
-// Of the pack in this row. False: that was enough.
+// Of the pack in this row, and of rows that are between its events. False: that was enough.
 template <class IsWanted>
-Result<bool> take_from_pack(SQLite::Statement& q, const IsWanted& is_wanted,
+Result<bool> take_from_pack(SQLite::Statement& q, EventRows& between, const IsWanted& is_wanted,
                             const EventReading& reading) {
   const auto pack = pack_in(q);
   if (!pack && !reading.lost) return tl::unexpected(pack.error());
@@ -70,8 +81,10 @@ Result<bool> take_from_pack(SQLite::Statement& q, const IsWanted& is_wanted,
     reading.lost(pack.error().what);
     return true;
   }
-  for (const EventRow& row : pack->events.rows())
-    if (is_wanted(row) && is_kept(pack->jobs, row) && !reading.take(row)) return false;
+  for (const EventRow& row : pack->events.rows()) {
+    if (!is_wanted(row) || !is_kept(pack->label.jobs, row)) continue;
+    if (!between.take_below(row.number, reading) || !reading.take(row)) return false;
+  }
   return true;
 }
 
@@ -79,20 +92,18 @@ Result<bool> take_from_pack(SQLite::Statement& q, const IsWanted& is_wanted,
 std::set<std::int64_t> packs_of(const SQLite::Database& journal, const FirstJobs& jobs) {
   std::set<std::int64_t> found;
   if (!has_packs(journal)) return found;
-  SQLite::Statement q(journal, "SELECT last FROM event_packs WHERE low <= ? AND high >= ?");
   for (const auto& [first, last] : jobs) {
-    q.bind(1, last);
-    q.bind(2, first);
-    while (q.executeStep()) found.insert(q.getColumn(0).getInt64());
-    q.reset();
+    const auto packs = packs_between(journal, first, last);
+    found.insert(packs.begin(), packs.end());
   }
   return found;
 }
 
-bool meets_jobs(std::string_view text, const FirstJobs& jobs) {
-  const auto set = Idset::parse(text);
-  if (!set) return true;  // it is looked at, and that is found out
-  const auto ranges = set->ranges();
+// Of the pack in this row.
+bool meets_jobs(SQLite::Statement& q, const FirstJobs& jobs) {
+  const auto label = label_in(q);
+  if (!label) return true;  // it is looked at, and that is found out
+  const auto ranges = label->jobs.ranges();
   return std::any_of(jobs.begin(), jobs.end(), [&ranges](const auto& asked) {
     return std::any_of(ranges.begin(), ranges.end(), [&asked](const Idset::Range& range) {
       return asked.first <= static_cast<std::int64_t>(range.last) &&
@@ -116,43 +127,42 @@ Result<Event> event_in(const EventRow& row) {
 }
 
 Status each_event(const SQLite::Database& journal, std::int64_t from, const EventReading& reading) {
+  EventRows rows(journal, "seq >= ?");
+  rows.parameters().bind(1, from);
   if (has_packs(journal)) {
-    SQLite::Statement packs(
-        journal, "SELECT last, jobs, events FROM event_packs WHERE last >= ? ORDER BY last");
+    SQLite::Statement packs(journal, pack_sql("last >= ? ORDER BY last"));
     packs.bind(1, from);
     while (packs.executeStep()) {
       const auto more = take_from_pack(
-          packs, [from](const EventRow& row) { return row.number >= from; }, reading);
+          packs, rows, [from](const EventRow& row) { return row.number >= from; }, reading);
       if (!more) return tl::unexpected(more.error());
       if (!*more) return {};
     }
   }
-  SQLite::Statement rows(journal, fmt::format("{}WHERE seq >= ? ORDER BY seq", kRow));
-  rows.bind(1, from);
-  while (rows.executeStep() && reading.take(event_row(rows))) continue;
+  rows.take_below(std::nullopt, reading);
   return {};
 }
 
 Status each_event_of(const SQLite::Database& journal, const FirstJobs& jobs,
                      const EventReading& reading) {
+  std::string where;
+  for (const auto& [first, last] : jobs)
+    where += fmt::format("{}job BETWEEN {} AND {}", where.empty() ? "" : " OR ", first, last);
+  if (where.empty()) return {};
+  EventRows rows(journal, where);
   if (const auto packs = packs_of(journal, jobs); !packs.empty()) {
-    SQLite::Statement q(journal, "SELECT last, jobs, events FROM event_packs WHERE last = ?");
+    SQLite::Statement q(journal, pack_sql("last = ?"));
     for (const std::int64_t last : packs) {
       q.reset();
       q.bind(1, last);
-      if (!q.executeStep() || !meets_jobs(event_text(q, 1), jobs)) continue;
+      if (!q.executeStep() || !meets_jobs(q, jobs)) continue;
       const auto more = take_from_pack(
-          q, [&jobs](const EventRow& row) { return is_among(jobs, row.job); }, reading);
+          q, rows, [&jobs](const EventRow& row) { return is_among(jobs, row.job); }, reading);
       if (!more) return tl::unexpected(more.error());
       if (!*more) return {};
     }
   }
-  std::string where;
-  for (const auto& [first, last] : jobs)
-    where += fmt::format("{} job BETWEEN {} AND {}", where.empty() ? "" : " OR", first, last);
-  if (where.empty()) return {};
-  SQLite::Statement rows(journal, fmt::format("{}WHERE{} ORDER BY seq", kRow, where));
-  while (rows.executeStep() && reading.take(event_row(rows))) continue;
+  rows.take_below(std::nullopt, reading);
   return {};
 }
 
@@ -161,10 +171,12 @@ std::int64_t count_events(const SQLite::Database& journal) {
          (has_packs(journal) ? number_from(journal, "SELECT sum(count) FROM event_packs") : 0);
 }
 
+std::int64_t last_packed_event(const SQLite::Database& journal) {
+  return has_packs(journal) ? number_from(journal, "SELECT max(last) FROM event_packs") : 0;
+}
+
 std::int64_t last_event_number(const SQLite::Database& journal) {
-  return std::max(
-      number_from(journal, "SELECT max(seq) FROM events"),
-      has_packs(journal) ? number_from(journal, "SELECT max(last) FROM event_packs") : 0);
+  return std::max(number_from(journal, "SELECT max(seq) FROM events"), last_packed_event(journal));
 }
 
 std::int64_t last_event_of(const SQLite::Database& journal, std::int64_t first, std::int64_t last) {
@@ -173,20 +185,21 @@ std::int64_t last_event_of(const SQLite::Database& journal, std::int64_t first, 
   rows.bind(1, first);
   rows.bind(2, last);
   rows.executeStep();
-  if (const std::int64_t latest = rows.getColumn(0).getInt64(); latest > 0) return latest;
+  const std::int64_t latest = rows.getColumn(0).getInt64();
   const FirstJobs jobs = {{first, last}};
   const auto packs = packs_of(journal, jobs);
-  SQLite::Statement q(journal, "SELECT last, jobs, events FROM event_packs WHERE last = ?");
-  for (auto key = packs.rbegin(); key != packs.rend(); ++key) {
+  SQLite::Statement q(journal, pack_sql("last = ?"));
+  for (auto key = packs.rbegin(); key != packs.rend() && *key > latest; ++key) {
     q.reset();
     q.bind(1, *key);
-    if (!q.executeStep() || !meets_jobs(event_text(q, 1), jobs)) continue;
+    if (!q.executeStep() || !meets_jobs(q, jobs)) continue;
     const auto pack = pack_in(q);
     if (!pack) return *key;
     for (auto row = pack->events.rows().rbegin(); row != pack->events.rows().rend(); ++row)
-      if (is_among(jobs, row->job) && is_kept(pack->jobs, *row)) return row->number;
+      if (is_among(jobs, row->job) && is_kept(pack->label.jobs, *row))
+        return std::max(latest, row->number);
   }
-  return 0;
+  return latest;
 }
 
 }  // namespace holon::instance

@@ -1,5 +1,5 @@
 // event_rows.hpp - the events of a journal of any version, wherever they are: the latest in rows of
-// their own, those before them in packs. Throws what SQLiteCpp throws.
+// their own, most of those before them in packs. Throws what SQLiteCpp throws.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -41,6 +41,8 @@ Status each_event_of(const SQLite::Database& journal, const FirstJobs& jobs,
 std::int64_t count_events(const SQLite::Database& journal);
 // The highest number that one has; 0: there are none.
 std::int64_t last_event_number(const SQLite::Database& journal);
+// The highest number in a pack; 0: there are none.
+std::int64_t last_packed_event(const SQLite::Database& journal);
 // The highest one of events with these first jobs; 0: there are none. Of a pack that cannot be read
 // it is the last.
 std::int64_t last_event_of(const SQLite::Database& journal, std::int64_t first, std::int64_t last);

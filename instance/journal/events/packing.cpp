@@ -1,5 +1,7 @@
 #include "instance/journal/events/packing.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,71 +16,89 @@ namespace {
 
 constexpr std::size_t kLargePack = 256 << 10;  // bytes of texts, after which it is full
 
-// Rows that are to be packed, with texts of their own.
+// Rows that were looked at: those for a pack, with texts of their own, and those that stay.
 struct OldEvents {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<EventRow> rows;
-  std::int64_t found = 0;  // before one was too large
+  std::vector<std::int64_t> left;
+  std::int64_t up_to = 0;
+  std::int64_t found = 0;
+  std::size_t bytes = 0;
 };
 
-OldEvents oldest_events(SQLite::Database& journal, std::int64_t before) {
+// A number that is no job's is explained by damage alone. A large text takes a turn too long.
+bool can_be_packed(std::int64_t job, std::size_t bytes) {
+  return job >= 0 && static_cast<std::uint64_t>(job) < Idset::kMax && bytes <= kLargePack;
+}
+
+OldEvents oldest_events(SQLite::Database& journal, std::int64_t after, std::int64_t before) {
   OldEvents old;
   old.texts.reserve(kEventsInPack);  // rows have views of them
   SQLite::Statement q(journal,
-                      "SELECT seq, job, count, time, name, context FROM events WHERE seq < ? ORDER "
-                      "BY seq LIMIT ?");
-  q.bind(1, before);
-  q.bind(2, kEventsInPack);
-  std::size_t bytes = 0;
-  for (; q.executeStep(); ++old.found) {
-    if (bytes > kLargePack) continue;
+                      "SELECT seq, job, count, time, name, context FROM events WHERE seq > ? AND "
+                      "seq < ? ORDER BY seq LIMIT ?");
+  q.bind(1, after);
+  q.bind(2, before);
+  q.bind(3, kEventsInPack);
+  for (; old.bytes <= kLargePack && q.executeStep(); ++old.found) {
+    old.up_to = q.getColumn(0).getInt64();
+    const std::int64_t job = q.getColumn(1).getInt64();
+    const auto bytes =
+        static_cast<std::size_t>(q.getColumn(4).getBytes() + q.getColumn(5).getBytes());
+    old.bytes += bytes;
+    if (!can_be_packed(job, bytes)) {
+      old.left.push_back(old.up_to);
+      continue;
+    }
     const auto& texts =
         old.texts.emplace_back(q.getColumn(4).getString(), q.getColumn(5).getString());
-    bytes += texts.first.size() + texts.second.size();
-    old.rows.push_back({q.getColumn(0).getInt64(), q.getColumn(1).getInt64(),
-                        q.getColumn(2).getInt64(), q.getColumn(3).getInt64(), texts.first,
-                        texts.second});
+    old.rows.push_back({old.up_to, job, q.getColumn(2).getInt64(), q.getColumn(3).getInt64(),
+                        texts.first, texts.second});
   }
   return old;
 }
 
-// Empty: one of them is no job, which only damage explains.
 Idset first_jobs(const std::vector<EventRow>& rows) {
   std::vector<std::int64_t> numbers;
   for (const EventRow& row : rows) numbers.push_back(row.job);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   Idset jobs;
-  if (numbers.front() < 0 || static_cast<std::uint64_t>(numbers.back()) > Idset::kMax) return jobs;
   for (const std::int64_t number : numbers) jobs.insert(static_cast<std::uint64_t>(number));
   return jobs;
 }
 
-std::int64_t as_row(std::uint64_t id) {
-  return static_cast<std::int64_t>(id);
+// Those that are in the pack now.
+void drop_packed(SQLite::Database& journal, const OldEvents& old) {
+  SQLite::Statement drop(journal, "DELETE FROM events WHERE seq BETWEEN ? AND ?");
+  std::int64_t first = old.rows.front().number;
+  const auto drop_below = [&](std::int64_t stop) {
+    drop.reset();
+    drop.bind(1, first);
+    drop.bind(2, stop - 1);
+    drop.exec();
+    first = stop + 1;
+  };
+  for (const std::int64_t number : old.left)
+    if (number > first) drop_below(number);
+  drop_below(old.rows.back().number + 1);
 }
 
 }  // namespace
 
-std::int64_t pack_oldest_events(SQLite::Database& journal, std::int64_t before) {
-  const OldEvents old = oldest_events(journal, before);
-  if (old.found < kEventsInPack) return kEventsInPack - old.found;
-  const Idset jobs = first_jobs(old.rows);
+Packing pack_oldest_events(SQLite::Database& journal, std::int64_t after, std::int64_t before) {
+  const OldEvents old = oldest_events(journal, after, before);
+  if (old.found < kEventsInPack && old.bytes <= kLargePack)
+    return {after, kEventsInPack - old.found};
+  if (old.rows.empty()) return {old.up_to, 0};
   const std::string pack = pack_events(old.rows);
-  if (jobs.empty() || pack.empty()) return kEventsInPack;
-  const std::int64_t last = old.rows.back().number;
-  SQLite::Statement put(journal, "INSERT INTO event_packs VALUES(?,?,?,?,?,?)");
-  put.bind(1, last);
-  put.bind(2, static_cast<std::int64_t>(old.rows.size()));
-  put.bind(3, as_row(jobs.first()));
-  put.bind(4, as_row(jobs.last()));
-  put.bind(5, jobs.str());
-  put.bindNoCopy(6, pack.data(), static_cast<int>(pack.size()));
-  put.exec();
-  SQLite::Statement gone(journal, "DELETE FROM events WHERE seq <= ?");
-  gone.bind(1, last);
-  gone.exec();
-  return 0;
+  if (pack.empty()) return {after, kEventsInPack};
+  put_pack(
+      journal,
+      {old.rows.back().number, static_cast<std::int64_t>(old.rows.size()), first_jobs(old.rows)},
+      pack);
+  drop_packed(journal, old);
+  return {old.up_to, 0};
 }
 
 void forget_events(SQLite::Database& journal, std::int64_t first, std::int64_t last) {
@@ -86,30 +106,25 @@ void forget_events(SQLite::Database& journal, std::int64_t first, std::int64_t l
   rows.bind(1, first);
   rows.bind(2, last);
   rows.exec();
-  std::vector<std::pair<std::int64_t, Idset>> left;
-  SQLite::Statement q(journal, "SELECT last, jobs FROM event_packs WHERE low <= ? AND high >= ?");
-  q.bind(1, last);
-  q.bind(2, first);
-  while (q.executeStep()) {
-    auto jobs = Idset::parse(q.getColumn(1).getString());
-    if (!jobs) continue;  // damaged: it stays, and is told of
-    const Idset had = *jobs;
-    remove_range(*jobs, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
-    if (*jobs != had) left.emplace_back(q.getColumn(0).getInt64(), std::move(*jobs));
-  }
-  SQLite::Statement keep(journal,
-                         "UPDATE event_packs SET low = ?, high = ?, jobs = ? WHERE last = ?");
+  SQLite::Statement q(journal,
+                      fmt::format("SELECT {} FROM event_packs WHERE last = ?", kPackColumns));
   SQLite::Statement drop(journal, "DELETE FROM event_packs WHERE last = ?");
-  for (const auto& [pack, jobs] : left) {
-    SQLite::Statement& change = jobs.empty() ? drop : keep;
-    if (!jobs.empty()) {
-      keep.bind(1, as_row(jobs.first()));
-      keep.bind(2, as_row(jobs.last()));
-      keep.bind(3, jobs.str());
+  for (const std::int64_t pack : packs_between(journal, first, last)) {
+    q.reset();
+    q.bind(1, pack);
+    auto label = q.executeStep() ? label_in(q) : fail(Errc::not_found, "no pack");
+    if (!label) continue;  // damaged: it stays, and is told of
+    const Idset had = label->jobs;
+    remove_range(label->jobs, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
+    if (label->jobs == had) continue;
+    q.reset();
+    if (!label->jobs.empty()) {
+      change_jobs(journal, *label);
+      continue;
     }
-    change.bind(jobs.empty() ? 1 : 4, pack);
-    change.exec();
-    change.reset();
+    drop.bind(1, pack);
+    drop.exec();
+    drop.reset();
   }
 }
 

@@ -10,10 +10,15 @@ inline constexpr std::int64_t kEventsInPack = 512;
 // The latest rows stay: somebody follows them.
 inline constexpr std::int64_t kEventsUnpacked = 512;
 
-// Moves the oldest kEventsInPack rows with numbers below `before` into a pack, in the caller's
-// transaction; fewer where they are large. 0: it was done. Else so many rows are missing for it, or
-// none of them can be packed (kEventsInPack). O(rows of a pack).
-std::int64_t pack_oldest_events(SQLite::Database& journal, std::int64_t before);
+struct Packing {
+  std::int64_t up_to = 0;    // rows up to this number are packed, or stay as they are
+  std::int64_t missing = 0;  // so many rows more are needed for a pack; 0: try again
+};
+
+// Moves the oldest kEventsInPack rows with numbers above `after` and below `before` into a pack, in
+// the caller's transaction; fewer where they are large. A row of more than 256 KiB stays, and one
+// that is damaged. O(rows of a pack; bytes of at most 512 KiB are compressed).
+Packing pack_oldest_events(SQLite::Database& journal, std::int64_t after, std::int64_t before);
 
 // The events with first jobs from `first` to `last` are gone; the bytes of those in packs go when
 // the rest of their pack does. O(packs that have some).

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "instance/journal/damage/export.hpp"
@@ -231,6 +232,27 @@ TEST_F(PackedJournal, TakesFewBytesForAnEvent) {
   EXPECT_LT(bytes, 10 * 9 * kMany) << "70 each as rows; tables and the latest rows are half of it";
 }
 
+// A process that goes on until it is killed, which is so at the latest when the test is left.
+class Writer {
+ public:
+  explicit Writer(pid_t pid) : pid_(pid) {}
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() { end(); }
+
+  // Returns the status it ended with.
+  int end() {
+    if (pid_ <= 0) return status_;
+    kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, 0), &status_, 0);
+    return status_;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int status_ = 0;
+};
+
 // At whatever commit the process ends: each event is there once, and none is lost.
 TEST_F(PackedJournal, LosesNothingWhenItsProcessIsKilled) {
   std::mt19937 random(7);
@@ -249,17 +271,16 @@ TEST_F(PackedJournal, LosesNothingWhenItsProcessIsKilled) {
       }
       _exit(1);
     }
+    ASSERT_GT(child, 0);
+    Writer writer(child);
     close(ends[1]);
     const auto lines = 20 + random() % 40;
     for (unsigned i = 0; i < lines; ++i)
       ASSERT_EQ(read(ends[0], &told, sizeof told), static_cast<ssize_t>(sizeof told));
     usleep(static_cast<useconds_t>(random() % 3'000));  // anywhere in the next ones
-    kill(child, SIGKILL);
+    ASSERT_TRUE(WIFSIGNALED(writer.end()));
     while (read(ends[0], &told, sizeof told) > 0) continue;
     close(ends[0]);
-    int status = 0;
-    waitpid(child, &status, 0);
-    ASSERT_TRUE(WIFSIGNALED(status));
     const auto journal = open();
     ASSERT_TRUE(journal) << to_string(journal.error());
     const auto events = all_events(*journal, 1, 100'000);
@@ -306,6 +327,145 @@ TEST_F(PackedJournal, ADamagedPackIsNamedAndTheOthersAreKept) {
   const auto journal = open();
   ASSERT_TRUE(journal) << to_string(journal.error());
   EXPECT_EQ(all_events(*journal, 1, 100'000).size(), static_cast<std::size_t>(events));
+}
+
+// Each column but the bytes: a changed one would hide events, or show those of forgotten jobs.
+TEST_F(PackedJournal, APackWithAChangedColumnIsNamed) {
+  constexpr std::uint64_t kMany = 300;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->add_batch({JobId(1), kMany, testing::a_jobspec(), false});
+    journal->add_event(JobId(1), kMany, {1, event::Submit{}});
+    for (std::uint64_t id = 1; id <= kMany; ++id) add_events(*journal, id, 10'000);
+    pack_all(*journal);
+  }
+  ASSERT_GT(packs(), 2);
+  for (const char* change :
+       {"jobs = replace(jobs, high, high - 1)", "jobs = jobs || ',900'", "low = low + 1",
+        "high = high - 1", "high = high + 1", "span = span * 2", "count = count - 1",
+        "last = last - 1", "checksum = checksum + 1"}) {
+    SCOPED_TRACE(change);
+    std::string named;
+    SQLite::Database(file(), SQLite::OPEN_READWRITE)
+        .exec("CREATE TABLE kept AS SELECT * FROM event_packs");
+    {
+      SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+      ASSERT_EQ(db.exec(std::string("UPDATE event_packs SET ") + change +
+                        " WHERE last = (SELECT min(last) FROM event_packs)"),
+                1);
+      named = "events up to " + db.execAndGet("SELECT min(last) FROM event_packs").getString();
+    }
+    EXPECT_THAT(check_journal(dir_)->damage, Contains(named));
+    {
+      const auto journal = open();
+      ASSERT_TRUE(journal) << to_string(journal.error());
+      const auto read = journal->replay([](JobId, std::uint64_t, const Event&) {});
+      ASSERT_FALSE(read);
+      EXPECT_THAT(read.error().what, HasSubstr(named));
+      EXPECT_FALSE(journal->events_from(1, 10));
+    }
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec("DELETE FROM event_packs; INSERT INTO event_packs SELECT * FROM kept; DROP TABLE kept");
+  }
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+}
+
+// The row of another pack has a good checksum, and so have its bytes.
+TEST_F(PackedJournal, APackWithTheBytesOfAnotherIsNamed) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    for (std::uint64_t id = 1; id <= 300; ++id) add_events(*journal, 1 + id % kJobs, 10'000 + id);
+    pack_all(*journal);
+  }
+  SQLite::Database(file(), SQLite::OPEN_READWRITE)
+      .exec(
+          "UPDATE event_packs SET events = (SELECT events FROM event_packs ORDER BY last DESC) "
+          "WHERE last = (SELECT min(last) FROM event_packs)");
+  EXPECT_THAT(check_journal(dir_)->damage,
+              Contains("events up to " + std::to_string(kEventsInPack)));
+}
+
+// A large event would be compressed for too long, and the number of a job that is none is damage.
+TEST_F(PackedJournal, RowsThatCannotBePackedStayAndTheOthersArePacked) {
+  constexpr std::uint64_t kMany = 500;
+  const std::string large(600'000, 'x');
+  auto journal = open();
+  auto plain = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal && plain);
+  for (Journal* each : {&*journal, &*plain}) {
+    each->add_batch({JobId(1), kMany, testing::a_jobspec(), false});
+    each->add_event(JobId(1), kMany, {1, event::Submit{}});
+    for (std::uint64_t id = 1; id <= kMany; ++id) {
+      if (id % 100 == 3) each->add_event(JobId(id), 1, {2, event::DependencyAdd{large}});
+      add_events(*each, id, 10'000 + static_cast<Time>(id));
+    }
+  }
+  pack_all(*journal);
+  expect_the_same(*journal, *plain, kMany);
+  for (int i = 0; i < 2; ++i) {  // and behind a restart, from where it was
+    journal = fail(Errc::not_found, "closed");
+    {
+      SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+      EXPECT_EQ(
+          db.execAndGet("SELECT count(*) FROM events WHERE length(context) > 500000").getInt(), 5);
+      EXPECT_LT(db.execAndGet("SELECT count(*) FROM events").getInt64(),
+                5 + kEventsUnpacked + kEventsInPack);
+    }
+    EXPECT_GE(packs(), 5 + 2 * i);
+    journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (std::uint64_t id = 1; i == 0 && id <= kMany; ++id)
+      for (Journal* each : {&*journal, &*plain}) add_events(*each, id, 20'000);
+    pack_all(*journal);
+    expect_the_same(*journal, *plain, kMany);
+  }
+}
+
+TEST_F(PackedJournal, OldestRowsOfNoJobDoNotEndPacking) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    for (std::uint64_t id = 1; id <= 200; ++id) add_events(*journal, id, 10'000);
+    ASSERT_TRUE(journal->commit());
+  }
+  SQLite::Database(file(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE events SET job = -5 WHERE seq <= 600");
+  auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  pack_all(*journal);
+  journal = fail(Errc::not_found, "closed");
+  EXPECT_GT(packs(), 1);
+}
+
+// Jobs of all lengths of life: a pack is found for each event that it has.
+TEST_F(PackedJournal, ThePacksOfAJobAreFoundByAnIndex) {
+  auto opened = open();
+  ASSERT_TRUE(opened);
+  opened = fail(Errc::not_found, "closed");
+  SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+  std::mt19937 random(5);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> jobs;
+  for (std::int64_t pack = 1; pack <= 400; ++pack) {
+    const std::uint64_t low = random() % 5'000, high = low + random() % (1u << random() % 13);
+    Idset set;
+    set.insert(low);
+    set.insert(high);
+    put_pack(db, {pack, 2, set}, "");
+    jobs.emplace_back(low, high);
+  }
+  for (std::uint64_t first = 0; first < 9'000; first += 1 + random() % 40) {
+    const std::uint64_t last = first + random() % 3 * (random() % 200);
+    std::vector<std::int64_t> expected;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+      if (jobs[i].first <= last && first <= jobs[i].second)
+        expected.push_back(static_cast<std::int64_t>(i) + 1);
+    ASSERT_EQ(packs_between(db, static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)),
+              expected)
+        << first << " to " << last;
+  }
 }
 
 }  // namespace
