@@ -146,6 +146,7 @@ class Agent::Impl {
       early_.clear();
       starts_.drop();
       if (keeper_) keeper_->pause();
+      if (relay_) relay_->refusals().pause();
       if (alone_) return end_alone();
       await_broker();
     });
@@ -357,6 +358,7 @@ class Agent::Impl {
     is_welcome_ = true;
     ask_for_files();
     if (keeper_) keeper_->resume();
+    if (relay_) relay_->refusals().resume();
     say_fences_again();
   }
 

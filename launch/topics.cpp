@@ -4,6 +4,7 @@
 
 #include "launch/messages.hpp"
 #include "launch/remote/output_messages.hpp"
+#include "launch/remote/refusal_notes.hpp"
 #include "launch/remote/vouch.hpp"
 
 namespace holon::launch {
@@ -20,6 +21,7 @@ constexpr std::array kTopics = {
     topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),
     topic<msg::Empty, msg::FilesReply>("agent.files"),
     topic<msg::KeepRequest, msg::KeepReply>("agent.keep"),
+    topic<msg::RefusedRequest, msg::Empty>("agent.refused"),
     topic<msg::StartRequest, msg::Empty>("agent.start"),
     topic<msg::SignalRequest, msg::Empty>("agent.signal"),
     topic<msg::CheckpointRequest, msg::Empty>("agent.checkpoint"),

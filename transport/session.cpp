@@ -202,12 +202,16 @@ std::optional<std::uint32_t> SessionShared::bounded_user(const Principal& who) c
 
 void SessionShared::tell_bound(const Principal& who, std::string_view topic,
                                const Error& why) const {
-  if (!on_request) return;
-  auto told = std::make_shared<RequestState>();
-  told->principal = who;
-  told->topic = kBoundReached;
-  told->payload = std::string(topic) + ": " + why.what;
-  on_request(Request(std::move(told)));
+  if (on_request)
+    on_request(request_of(who, std::string(kBoundReached), std::string(topic) + ": " + why.what));
+}
+
+Request request_of(const Principal& who, std::string topic, std::string payload) {
+  auto state = std::make_shared<RequestState>();
+  state->principal = who;
+  state->topic = std::move(topic);
+  state->payload = std::move(payload);
+  return Request(std::move(state));
 }
 
 void Session::drop_incoming() {

@@ -76,6 +76,7 @@ constexpr std::array kRights = {
     Right{"agent.fence", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"agent.files", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"agent.keep", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.refused", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"record", kChild, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"ending", kChild, Reach::neighbours},
     Right{"lease", kParent, Reach::neighbours},

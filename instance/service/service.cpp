@@ -1,9 +1,14 @@
 #include "instance/service/service.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
+#include "base/printable.hpp"
 #include "instance/remote/kept_output.hpp"
 #include "instance/service/rights.hpp"
+#include "launch/remote/refusal_notes.hpp"
+#include "transport/bounds.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -12,6 +17,25 @@ namespace {
 using transport::pack;
 using transport::Request;
 using transport::unpack;
+
+// Whom the agent of another node has refused something there, which is logged and kept as what is
+// refused here.
+void keep_refusals(const Request& request, Core& core) {
+  using Principal = transport::Principal;
+  const auto told = unpack<launch::msg::RefusedRequest>(request.payload());
+  if (!told) return request.fail(told.error());
+  const std::string agent = request.principal().name;
+  for (const auto& refusal : told->refused) {
+    Principal who;
+    if (refusal.uid >= 0)
+      who = {Principal::Kind::munge, static_cast<std::uint32_t>(refusal.uid), 0, refusal.pid,
+             agent};
+    const Error why{Errc::denied, printable(refusal.why), {}};
+    spdlog::warn("refused user {} at {}: {}", refusal.uid, agent, why.what);
+    core.audit.refused(transport::request_of(who, refusal.topic, ""), why);
+  }
+  core.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+}
 
 }  // namespace
 
@@ -101,6 +125,7 @@ void Service::add_agent_requests() {
                   [this](const Request& r) { core_.agents.report(r, reactor_.now()); });
   dispatcher_.add("agent.fence", [this](const Request& r) { core_.agents.fence(r); });
   dispatcher_.add("agent.files", [this](const Request& r) { tell_files(r, core_.identity); });
+  dispatcher_.add("agent.refused", [this](const Request& r) { keep_refusals(r, core_); });
   dispatcher_.add("agent.keep",
                   [this](const Request& r) { keep_output(r, core_.jobs, core_.agents); });
 }

@@ -29,7 +29,8 @@ Relay::Relay(transport::Reactor& reactor, transport::Client& broker, std::string
       broker_(broker),
       uri_(std::move(uri)),
       options_(std::move(options)),
-      users_(std::move(users)) {}
+      users_(std::move(users)),
+      refusals_(reactor, broker) {}
 
 Relay::~Relay() {
   own_.clear();
@@ -84,12 +85,12 @@ bool Relay::is_users(const transport::Principal& who) const {
 void Relay::pass_on(const transport::Request& request) {
   const bool is_servers =
       request.topic() == transport::kBoundReached && request.peer().value() == 0;
-  if (is_servers) return;  // who was refused has been told
+  if (is_servers) return refusals_.add(request, request.payload());  // who it was has been told
   const bool of_user = is_users(request.principal());
   if (!of_user && !is_owners(request.principal()))
-    return request.fail({Errc::denied, "this instance is of another user", {}});
+    return refuse(request, "this instance is of another user");
   if (request.topic().starts_with("agent."))
-    return request.fail({Errc::denied, request.topic() + " is not passed on", {}});
+    return refuse(request, request.topic() + " is not passed on");
   const auto found = own_.find(request.peer());
   if (found == own_.end() && !of_user && request.topic() != "hello")
     return broker_.forward(request, request.path());
@@ -97,6 +98,11 @@ void Relay::pass_on(const transport::Request& request) {
   if (!own) return request.fail(own.error());
   if ((*own)->is_open) return (*own)->client->forward(request, request.path());
   (*own)->early.push_back(request);
+}
+
+void Relay::refuse(const transport::Request& request, const std::string& why) {
+  refusals_.add(request, why);
+  request.fail({Errc::denied, why, {}});
 }
 
 Result<Relay::Own*> Relay::own_connection(const transport::Request& request) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/remote/refusal_notes.hpp"
 #include "launch/remote/vouch.hpp"
 #include "transport/rpc.hpp"
 
@@ -31,12 +32,15 @@ class Relay {
 
   // HOLON_URI of this node's tasks.
   const std::string& uri() const { return server_->uri(); }
+  // Whom it has refused something, which the agent tells the broker.
+  RefusalNotes& refusals() { return refusals_; }
 
  private:
   Relay(transport::Reactor& reactor, transport::Client& broker, std::string uri,
         transport::Options options, std::optional<msg::VouchRequest> users);
   Status listen(const std::string& dir);
   void pass_on(const transport::Request& request);
+  void refuse(const transport::Request& request, const std::string& why);
   // Of one peer.
   struct Own {
     std::unique_ptr<transport::Client> client;
@@ -55,6 +59,7 @@ class Relay {
   std::unique_ptr<transport::Server> server_;
   std::optional<msg::VouchRequest> users_;
   std::map<transport::PeerId, Own> own_;
+  RefusalNotes refusals_;
 };
 
 }  // namespace holon::launch

@@ -17,7 +17,7 @@ TEST(Topics, AreThoseThatSomebodyHasARightTo) {
   for (const auto& topic : msg::topics().topics) described.insert(topic.name);
   // The others are what a broker asks of its agents.
   described.insert({"agent.join", "agent.hello", "agent.report", "agent.fence", "agent.files",
-                    "agent.keep", "agent.vouch"});
+                    "agent.keep", "agent.refused", "agent.vouch"});
   EXPECT_EQ(described, known);
   std::set<std::string_view> of_agents;
   for (const auto& topic : launch::topics().topics) of_agents.insert(topic.name);

@@ -12,6 +12,7 @@
 #include "launch/remote/relay.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/bounds.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::launch {
@@ -99,6 +100,7 @@ class RelayTest : public ProcessTest {
     ProcessTest::SetUp();
     broker_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "broker")));
     broker_->on_request([this](const transport::Request& request) {
+      if (request.topic() == "agent.refused") return take_refused(request);
       asked_.push_back(request.topic() + " " + request.path());
       peers_.push_back(request.peer());
       request.reply("answer to " + request.payload());
@@ -116,6 +118,11 @@ class RelayTest : public ProcessTest {
     broker_.reset();
     ProcessTest::TearDown();
   }
+  void take_refused(const transport::Request& request) {
+    refused_.push_back(*transport::unpack<msg::RefusedRequest>(request.payload()));
+    if (takes_refusals_) return request.reply(transport::pack(msg::Empty{}));
+    request.fail({Errc::busy, "not now", {}});
+  }
   std::unique_ptr<transport::Client> client() {
     return std::move(*transport::Client::connect(*reactor_, relay_->uri()));
   }
@@ -131,6 +138,8 @@ class RelayTest : public ProcessTest {
   std::unique_ptr<Relay> relay_;
   std::vector<std::string> asked_;
   std::vector<transport::PeerId> peers_;
+  std::vector<msg::RefusedRequest> refused_;
+  bool takes_refusals_ = true;
 };
 
 TEST_F(RelayTest, WhatIsAskedOnTheNodeTheBrokerAnswersOverOneConnection) {
@@ -139,6 +148,33 @@ TEST_F(RelayTest, WhatIsAskedOnTheNodeTheBrokerAnswersOverOneConnection) {
   EXPECT_EQ(ask(*other, {"status", "b"}), "answer to b");
   EXPECT_THAT(asked_, ElementsAre("jobs /3", "status "));
   EXPECT_EQ(peers_[0], peers_[1]);
+}
+
+// Once a user and minute, when the broker takes what the agent says, and again where it did not.
+TEST_F(RelayTest, WhomItRefusesTheBrokerIsTold) {
+  const auto one = client();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*one, {"agent.hello"}).error().code, Errc::denied);
+  EXPECT_TRUE(refused_.empty());
+  takes_refusals_ = false;
+  relay_->refusals().resume();
+  EXPECT_TRUE(until([&] { return refused_.size() == 1; }));
+  EXPECT_EQ(ask(*one, {"status", "b"}), "answer to b");  // and behind it what it was answered
+  relay_->refusals().pause();
+  takes_refusals_ = true;
+  relay_->refusals().resume();
+  EXPECT_TRUE(until([&] { return refused_.size() == 2; }));
+  for (const auto& request : refused_) {
+    ASSERT_EQ(request.refused.size(), 1U);
+    EXPECT_EQ(request.refused[0].uid, std::int64_t(geteuid()));
+    EXPECT_EQ(request.refused[0].pid, std::int64_t(getpid()));
+    EXPECT_EQ(request.refused[0].topic, "agent.hello");
+    EXPECT_EQ(request.refused[0].why, "agent.hello is not passed on");
+  }
+  // What the broker has it is not told again.
+  EXPECT_EQ(ask(*one, {"agent.join"}).error().code, Errc::denied);
+  relay_->refusals().resume();
+  EXPECT_EQ(ask(*one, {"jobs", "a"}), "answer to a");
+  EXPECT_EQ(refused_.size(), 2U);
 }
 
 TEST_F(RelayTest, WhatOnlyTheAgentSaysIsNotPassedOn) {

@@ -5,6 +5,7 @@
 
 #include "tests/system/nodes/private_hosts.hpp"
 #include "tests/system/users/users_fixture.hpp"
+#include "transport/blocking_client.hpp"
 
 namespace holon::system_test {
 namespace {
@@ -162,6 +163,25 @@ TEST_F(UsersOverNodes, ClientsOnAnotherNodeAreWhoItsAgentSays) {
   const std::string audit = ok_on(1, "eve", {"audit", "--refused", "--json"});
   EXPECT_THAT(audit, HasSubstr("from agent 1"));
   EXPECT_THAT(audit, HasSubstr("\"bob\""));
+  // Nor is it lost whom the agent itself refuses.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setresgid(kBob, kBob, kBob) != 0 || setresuid(kBob, kBob, kBob) != 0) _exit(2);
+    auto client = transport::BlockingClient::connect(there_, 10'000);
+    _exit(client && !client->call("agent.vouch", "", "", 10'000) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(status, 0);
+  const auto is_in_audit = [this] {
+    const auto refused = nlohmann::json::parse(ok_on(1, "eve", {"audit", "--refused", "--json"}));
+    return std::any_of(refused["entries"].begin(), refused["entries"].end(), [](const auto& entry) {
+      return entry["user"] == "bob" && entry["topic"] == "agent.vouch" &&
+             entry["what"] == "from agent 1" && entry["refused"] == "agent.vouch is not passed on";
+    });
+  };
+  for (int i = 0; i < 1'000 && !is_in_audit(); ++i) poll(nullptr, 0, 10);
+  EXPECT_TRUE(is_in_audit());
   ok_on(2, "eve", {"cancel", job});             // who is an operator wherever she is
   (void)on_as(1, "ann", {"job", "wait", job});  // it has not completed
   // What only an agent says is not taken from its clients.
