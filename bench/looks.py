@@ -49,7 +49,7 @@ def processor_time(pid):
         return int(file.read().split()[0]) / 1e6
 
 
-# Runs the command as where somebody looks at it.
+# Runs the command on a terminal, where it shows what fits somebody who looks.
 def show(instance, words):
     screen, theirs = pty.openpty()
     with subprocess.Popen([instance.holon, *words], env=instance.env, stdin=theirs, stdout=theirs):

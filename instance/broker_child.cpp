@@ -25,7 +25,8 @@ void Broker::hear_grant(const msg::Grant& grant) {
   grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease};
   if (core_) {
-    say_ending();  // a parent that has just begun, or that another broker of this instance told
+    // For a parent that has just begun, or one that another broker of this instance had told.
+    after_commit_.add([this] { say_ending(); });
     return move_lease(lease);
   }
   grant_.path = grant.path;

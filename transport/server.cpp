@@ -457,8 +457,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (const auto done = std::exchange(left_, [] {})) done();
   }
 
-  // Of a time in which this process was stopped, or got no processor, nobody can be said to have
-  // been silent: what they sent meanwhile is not read yet.
+  // While this process was stopped or got no processor, nothing was read: a peer's silence counts
+  // from when it reads again.
   void tick() {
     const std::int64_t now = monotonic_ms();
     if (now - ticked_ > shared_->options.peer_timeout / 2) listens_since_ = now;

@@ -119,8 +119,8 @@ void AgentLink::tell(const char* topic, std::string payload) {
   ground_.server.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
 }
 
-// A small one is kept by the agent, and only named when it comes again; a large one where it does
-// come again.
+// The agent keeps a small program, and the next start only names it. It keeps a large one if
+// another job has the same.
 lm::Program AgentLink::program_for(const ActiveJob& job) {
   const auto known = std::find_if(programs_.begin(), programs_.end(),
                                   [&](const auto& one) { return one.first == job.submission; });

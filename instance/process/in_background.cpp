@@ -68,8 +68,8 @@ int supervise_detached(const BrokerOptions& options, const config::Config& confi
   return supervise(options, config, nodes, cpuset, ready, refused);
 }
 
-// Readable when one of kEndingSignals comes; but for those that this process ignores, as under
-// nohup, which would be read all the same while they are blocked.
+// Readable when one of kEndingSignals comes. Signals that this process ignores, as under nohup, are
+// left out: a descriptor would receive a blocked one all the same.
 transport::UniqueFd ending_signals_to_read() {
   sigset_t set;
   sigemptyset(&set);

@@ -31,8 +31,11 @@ std::vector<std::uint32_t> all_ranks(const msg::Start& start) {
 }  // namespace
 
 Result<Ranks> ranks_by_part(const msg::Start& start) {
-  if (start.part_tasks.empty()) return Ranks{own_ranks(start)};
   const auto misfit = fail(Errc::invalid_argument, "the numbers of tasks do not fit", "part_tasks");
+  if (start.part_tasks.empty()) {
+    if (start.part != 0) return misfit;
+    return Ranks{own_ranks(start)};
+  }
   const auto sum = [](const auto& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   };

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "launch/mpi/part_fences.hpp"
+#include "launch/mpi/part_ranks.hpp"
 #include "launch/mpi/pmix_messages.hpp"
 #include "launch/mpi/program_kind.hpp"
 #include "tests/launch/fixture.hpp"
@@ -65,6 +66,20 @@ TEST(PartFences, KeepTheLastTwoAndEndOnlyTheOneThatIsWaitedIn) {
   EXPECT_EQ(fences.to_say_again().front().data, "b");
   EXPECT_EQ(fences.to_say_again().back().data, "c");
   EXPECT_TRUE(fences.is_waiting());
+}
+
+TEST(PartRanks, AreThoseOfTheTasksAndAPartThatIsNotThereIsRefused) {
+  msg::Start start;
+  start.ntasks = 2;
+  start.tasks.resize(2);
+  start.tasks[1].rank = 1;
+  const auto all = ranks_by_part(start);
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_EQ(*all, (std::vector<std::vector<std::uint32_t>>{{0, 1}}));
+  start.part = 1;
+  EXPECT_FALSE(ranks_by_part(start));
+  start.part_tasks = {2};
+  EXPECT_FALSE(ranks_by_part(start));
 }
 
 }  // namespace

@@ -376,7 +376,8 @@ TEST(User, ABrokerThatIsStartedAgainIsWaitedFor) {
     const auto brokers = sandbox.processes({"holon broker "});
     ASSERT_EQ(brokers.size(), 1u);
     kill(brokers.front(), SIGKILL);
-    EXPECT_EQ(sandbox.run({"run", "--input", "none", "echo", "served"}).out, "served\n");
+    const Ran ran = sandbox.run({"run", "--input", "none", "echo", "served"});
+    EXPECT_EQ(ran.out, "served\n") << ran.err;
   }
 }
 
@@ -403,7 +404,8 @@ TEST(User, ARuntimeDirectoryThatWasRemovedIsWaitedFor) {
     if (is_named) sandbox.environment()["HOLON_URI"] = uri;
     std::error_code again;  // it is being made again
     std::filesystem::remove_all(dir, again);
-    EXPECT_EQ(sandbox.run({"run", "--input", "none", "echo", "served"}).out, "served\n");
+    const Ran ran = sandbox.run({"run", "--input", "none", "echo", "served"});
+    EXPECT_EQ(ran.out, "served\n") << ran.err;
   }
 }
 

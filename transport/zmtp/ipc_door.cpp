@@ -203,8 +203,8 @@ void IpcDoor::on_ready() {
     if (c == nullptr || c->doomed) continue;
     if (event.events & EPOLLOUT) flush(*c);
     const bool is_over = (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
-    // Since the kernel was told what the connection waits for, its message may have been served:
-    // then its end is seen behind what it still has to say.
+    // The kernel may not know yet that the connection is to be read again. What its peer wrote
+    // before it closed is read first.
     const bool is_to_be_read = (events_for(*c) & EPOLLIN) != 0;
     if ((event.events & EPOLLIN) != 0 || (is_over && is_to_be_read)) {
       read(*c);

@@ -75,7 +75,11 @@ TEST_F(Unshared, WhatAKilledAgentHadNotHandedOverTheNextOneBrings) {
   EXPECT_EQ(hosts_->run(3, {"sh", "-c", "kill -9 $(pgrep -f -- --hande[d])"}).code, 0);
   EXPECT_NE(run.finish().code, 0);
   const std::string file = state() + "/output/1.out";
-  EXPECT_EQ(hosts_->run(1, {"sh", "-c", "until [ -s " + file + " ]; do sleep 0.05; done"}).code, 0);
+  EXPECT_EQ(
+      hosts_
+          ->run(1, {"timeout", "60", "sh", "-c", "until [ -s " + file + " ]; do sleep 0.05; done"})
+          .code,
+      0);
   EXPECT_EQ(ok({"job", "output", "1"}), "on n3\n");
 }
 
@@ -106,7 +110,7 @@ TEST_F(Unshared, FilesThatGoAlongAreOnEachNode) {
   EXPECT_EQ(hosts_->run(3, {"sh", "-c", "kill -9 $(pgrep -f -- --hande[d])"}).code, 0);
   EXPECT_NE(run.finish().code, 0);
   EXPECT_EQ(hosts_
-                ->run(3, {"sh", "-c",
+                ->run(3, {"timeout", "60", "sh", "-c",
                           "until [ -z \"$(ls " + sandbox_.folder() +
                               "/tmp | grep holon-job-)\" ]; do sleep 0.05; done"})
                 .code,
