@@ -177,10 +177,26 @@ TaskSettings Core::task_settings() {
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
   settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
+  // Where all are one user, nobody reaches for what is another's here.
+  if (identity.serves_users)
+    settings.denied = [this](const ActiveJob& job, const std::string& why) {
+      task_denied(job, why);
+    };
   settings.keep_output = [this](JobId job, const LoggedOutput& written, bool again) {
     return keep_output(job, written, again);
   };
   return settings;
+}
+
+// Once a user and minute: an array may have a million tasks that each name what is another's.
+void Core::task_denied(const ActiveJob& job, const std::string& why) {
+  const std::string& user = job.life.user;
+  const std::string named = fmt::format("job {}", job.id.value());
+  const std::string line = refusals.note("a task of user " + user, named + ": " + why, clock.now());
+  if (line.empty()) return;
+  spdlog::warn(line);
+  const passwd* const whose = getpwnam(user.c_str());
+  audit.task_denied(named, whose == nullptr ? -1 : std::int64_t{whose->pw_uid}, why);
 }
 
 Result<msg::Grant> Core::grant_for(const ActiveJob& job) const {

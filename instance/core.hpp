@@ -125,6 +125,7 @@ class Core final : public Outside {
   TaskSettings task_settings();
   Provisions::Settings provision_settings() const;
   Status keep_output(JobId job, const LoggedOutput& written, bool again);
+  void task_denied(const ActiveJob& job, const std::string& why);
   std::string reasons_of_outage() const;
   std::string awaited_nodes() const;
   std::string doubt(const ActiveJob& job) const;

@@ -25,6 +25,10 @@ std::int64_t to_ms(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
 }
 
+SpawnError cannot_open(const Error& why) {
+  return {126, why.what, why.code == Errc::denied};
+}
+
 std::string end_text(int wait_status) {
   return WIFSIGNALED(wait_status)
              ? "was ended by signal " + std::to_string(WTERMSIG(wait_status))
@@ -250,9 +254,9 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     return tl::unexpected(SpawnError{126, "nobody says whose it is"});
   const msg::Task& task = spec_.tasks[index];
   const auto in = input_.open_for(task.rank);
-  if (!in) return tl::unexpected(SpawnError{126, in.error().what});
+  if (!in) return tl::unexpected(cannot_open(in.error()));
   const auto ends = output_.open_for(task.rank);
-  if (!ends) return tl::unexpected(SpawnError{126, ends.error().what});
+  if (!ends) return tl::unexpected(cannot_open(ends.error()));
   CpuMask mask;
   const std::string& cores = task.cores.empty() ? spec_.cores : task.cores;
   if (spec_.bind && !cores.empty()) {
@@ -317,6 +321,7 @@ void Job::give_up(SpawnError why) {
   reason_ = "exec";
   what_ = std::move(why.what);
   exec_code_ = why.exit_code;
+  is_denied_ = why.denied;
   done_opening();
   signal(SIGKILL);
   if (running_ == 0) clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
@@ -503,6 +508,7 @@ void Job::tell_end() {
   }
   if (abort_code_) finished.exit_code = *abort_code_;
   finished.in_slot = was_in_slot_;
+  finished.denied = is_denied_;
   finished.output = std::move(written_.output);
   finished.error = std::move(written_.error);
   events_.end(std::move(finished));

@@ -143,6 +143,7 @@ class Job {
   std::size_t running_ = 0;
   std::string reason_, what_;
   std::int32_t exec_code_ = 0;
+  bool is_denied_ = false;
   std::optional<int> abort_code_;  // of the task that has ended the job
   Time t_start_ = 0, t_finish_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL

@@ -203,6 +203,17 @@ void Audit::refused(const Request& request, const Error& why) {
   add(row);
 }
 
+void Audit::task_denied(const std::string& job, std::int64_t uid, const std::string& why) {
+  if (keep_ == 0) return;
+  AuditRow row;
+  row.time = clock_.wall(clock_.now());
+  row.uid = uid;
+  row.topic = "agent.start";
+  row.what = job;
+  row.refused = shortened(why);
+  add(row);
+}
+
 void Audit::list(const Request& request) const {
   const auto ask = unpack<msg::AuditRequest>(request.payload());
   if (!ask) return request.fail(ask.error());

@@ -25,6 +25,9 @@ class Audit {
   void name_jobs(std::uint64_t first, std::uint64_t count);
   // The request was refused before anything was done.
   void refused(const transport::Request& request, const Error& why);
+  // The system has refused a task what it was to have as its user: a file, a folder, the user
+  // itself. `job`: of which one, in words; `uid`: of that user, -1: not known.
+  void task_denied(const std::string& job, std::int64_t uid, const std::string& why);
 
  private:
   AuditRow row_of(const transport::Request& request, bool passed_on) const;

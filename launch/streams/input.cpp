@@ -36,7 +36,7 @@ Result<int> JobInput::open_file(std::uint32_t rank) {
   std::string path = file_of_task(file_, rank);
   if (path[0] != '/' && !cwd_.empty()) path.insert(0, cwd_ + "/");
   const auto refused = [&path](int error) {
-    const Errc code = error == EACCES ? Errc::denied : Errc::system;
+    const Errc code = error == EACCES || error == EPERM ? Errc::denied : Errc::system;
     return fail(code, "cannot read the input file \"" + path + "\": " + std::strerror(error));
   };
   const int opened = open_file_(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, false);

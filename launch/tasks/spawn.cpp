@@ -91,7 +91,7 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
     forbidden |= errno == EACCES;
   }
   if (forbidden)
-    return tl::unexpected(SpawnError{126, "command " + quoted(name) + ": Permission denied"});
+    return tl::unexpected(SpawnError{126, "command " + quoted(name) + ": Permission denied", true});
   const char* hint = name.find(' ') == std::string::npos
                          ? ""
                          : "; it holds a blank: drop the quotes, or use sh -c";
@@ -103,7 +103,7 @@ SpawnError explain(int error, const std::string& program) {
   const bool exists = access(program.c_str(), F_OK) == 0;
   std::string what = "cannot start " + quoted(program) + ": " + std::strerror(error);
   if (error == ENOENT && exists) what += " (the interpreter in its first line)";
-  return {error == ENOENT && !exists ? 127 : 126, std::move(what)};
+  return {error == ENOENT && !exists ? 127 : 126, std::move(what), is_denial(error)};
 }
 
 // All that the child needs, made before it is.
@@ -301,22 +301,26 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
   progress_->step = Step::start;
   progress_->error = 0;
   const pid_t pid = start(plan, request.cgroup, *progress_);
-  if (pid < 0 && request.cgroup >= 0) return tl::unexpected(SpawnError{126, "", -pid});
+  if (pid < 0 && request.cgroup >= 0) return tl::unexpected(SpawnError{126, "", false, -pid});
   if (pid < 0) return tl::unexpected(explain(-pid, *program));
   const int error = progress_->error;
   if (error == 0) return pid;
   found_ = {};  // it may be elsewhere by now
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   if (progress_->step == Step::enter)
-    return tl::unexpected(SpawnError{126, "cannot enter the working directory " +
-                                              quoted(request.cwd) + ": " + std::strerror(error)});
+    return tl::unexpected(SpawnError{
+        126,
+        "cannot enter the working directory " + quoted(request.cwd) + ": " + std::strerror(error),
+        is_denial(error)});
   if (progress_->step == Step::bind)
     return tl::unexpected(
         SpawnError{126, std::string("cannot bind to CPUs: ") + std::strerror(error)});
   if (progress_->step == Step::limit)
-    return tl::unexpected(SpawnError{126, "cannot set its limit " +
-                                              std::string(name_of_limit(progress_->limit)) + ": " +
-                                              std::strerror(error)});
+    return tl::unexpected(SpawnError{126,
+                                     "cannot set its limit " +
+                                         std::string(name_of_limit(progress_->limit)) + ": " +
+                                         std::strerror(error),
+                                     is_denial(error)});
   return tl::unexpected(explain(error, *program));
 }
 

@@ -3,8 +3,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <cerrno>
 #include <csignal>
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -37,9 +37,15 @@ struct SpawnRequest {
 inline constexpr int kSecretsDescriptor = 3;
 inline constexpr int kWireUpDescriptor = 4;
 
+// Does this errno say that somebody may not have what is there?
+inline bool is_denial(int error) {
+  return error == EACCES || error == EPERM;
+}
+
 struct SpawnError {
   int exit_code = 126;  // as a shell says it: 127 no such command, 126 found but not startable
   std::string what;     // which step on what, with the system's words
+  bool denied = false;  // the system refuses the task's user what the step is on
   int no_cgroup = 0;    // errno: it could not be made a process in that cgroup; try without
 };
 

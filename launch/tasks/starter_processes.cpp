@@ -84,7 +84,7 @@ std::string in_words(int error) {
   return std::strerror(error);
 }
 
-SpawnError explain(const starter::Told& told, const SpawnRequest& request) {
+SpawnError in_words_of(const starter::Told& told, const SpawnRequest& request) {
   const std::string program = "\"" + request.argv.front() + "\"";
   switch (told.step) {
     case starter::Step::find:
@@ -110,6 +110,14 @@ SpawnError explain(const starter::Told& told, const SpawnRequest& request) {
       break;
   }
   return {126, "cannot become user \"" + request.user + "\": " + in_words(told.error)};
+}
+
+SpawnError explain(const starter::Told& told, const SpawnRequest& request) {
+  SpawnError error = in_words_of(told, request);
+  const bool by_starter =
+      told.step == starter::Step::request || told.step == starter::Step::account;
+  error.denied = by_starter || is_denial(told.error);
+  return error;
 }
 
 transport::ChildExit exit_of(const starter::Told& told) {

@@ -148,6 +148,7 @@ TEST_F(InputTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_EQ(missing.exit_code, 126);
   EXPECT_EQ(missing.what,
             "cannot read the input file \"" + dir_ + "/none\": No such file or directory");
+  EXPECT_FALSE(missing.denied);
   EXPECT_THAT(with(dir_, 2).what, HasSubstr("Is a directory"));
   ASSERT_EQ(mkfifo((dir_ + "/pipe").c_str(), 0600), 0);
   EXPECT_THAT(with("pipe", 3).what, HasSubstr("is a named pipe"));

@@ -61,6 +61,7 @@ TEST_F(JobsTest, ACommandThatIsNotThereSaysSo) {
   const auto path = run(program({"/no/such/file"}), start(2));
   EXPECT_EQ(path.exit_code, 127);
   EXPECT_EQ(path.what, "cannot start \"/no/such/file\": No such file or directory");
+  EXPECT_FALSE(path.denied) << "nobody refuses what is not there";
   EXPECT_EQ(run(program({""}), start(3)).exit_code, 127);
   EXPECT_EQ(run(program({}), start(4)).exit_code, 127);
 }
@@ -70,6 +71,7 @@ TEST_F(JobsTest, AFileThatMayNotBeExecutedSaysSo) {
   const auto ended = run(program({dir_ + "/data"}), start(1));
   EXPECT_EQ(ended.exit_code, 126);
   EXPECT_EQ(ended.what, "cannot start \"" + dir_ + "/data\": Permission denied");
+  EXPECT_TRUE(ended.denied);
   const auto directory = run(program({dir_}), start(2));
   EXPECT_EQ(directory.exit_code, 126);
 }

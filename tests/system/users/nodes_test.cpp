@@ -255,6 +255,7 @@ TEST_F(UsersOverNodes, TheNodesOwnRootSaysForWhom) {
   const Ran ran = on_as(1, "bob", {"run", "-w", "n2", "id", "-un"});
   EXPECT_EQ(ran.code, 126) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("none of its users"));
+  EXPECT_THAT(ok_on(1, "eve", {"audit", "--refused"}), HasSubstr("none of its users"));
 }
 
 }  // namespace

@@ -163,6 +163,18 @@ class Users : public testing::Test {
     return false;
   }
 
+  // What the system refused to jobs, by the audit, the oldest first: "USER, JOB: WHY".
+  std::vector<std::string> denials() const {
+    std::vector<std::string> found;
+    const auto audit = json("eve", {"audit", "--refused"});
+    const auto text = [](const nlohmann::json& word) { return word.get<std::string>(); };
+    for (const auto& entry : audit["entries"])
+      if (entry["topic"] == "agent.start")
+        found.push_back(text(entry["user"]) + ", " + text(entry["what"]) + ": " +
+                        text(entry["refused"]));
+    return found;
+  }
+
   // 'R', 'S', 'T', ...
   static char state_of(pid_t pid) {
     const std::string stat = text_of("/proc/" + std::to_string(pid) + "/stat");

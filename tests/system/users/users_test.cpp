@@ -144,6 +144,11 @@ TEST_F(Users, LinksInThePathsOfOutputAreFollowedAsTheUser) {
   EXPECT_EQ(text_of(secret), "root's\n");
   EXPECT_EQ(text_of(bobs), "bob's\n");
   EXPECT_EQ(text_of(journal).substr(0, 16), before);
+  const auto kept = denials();
+  ASSERT_GE(kept.size(), 1U);
+  EXPECT_LT(kept.size(), 8U) << "not one for each of the jobs";
+  EXPECT_EQ(kept.front(), "ann, job 1: cannot write to the output file \"" + home_of("ann") +
+                              "/link\": Permission denied");
   // Nor is anything read for somebody that only the instance may read, once the job has ended.
   const std::string job = ok("ann", {"submit", "--output", journal, "true"});
   (void)as("ann", {"job", "wait", job});
@@ -151,6 +156,32 @@ TEST_F(Users, LinksInThePathsOfOutputAreFollowedAsTheUser) {
   EXPECT_THAT(read.out, Not(HasSubstr("SQLite")));
   const Ran input = as("ann", {"run", "--input", journal, "cat"});
   EXPECT_THAT(input.out, Not(HasSubstr("SQLite")));
+}
+
+TEST_F(Users, WhatTheSystemRefusesAJobIsInTheAuditOnceAUser) {
+  start();
+  const std::string folder_of_bob = home_of("bob");
+  const Ran ann = as("ann", {"run", "--chdir", folder_of_bob, "true"});
+  EXPECT_EQ(ann.code, 126);
+  const std::string program = home_of("ann") + "/program";
+  std::ofstream(program) << "#!/bin/sh\n";
+  ASSERT_EQ(chmod(program.c_str(), 0700), 0);
+  EXPECT_EQ(as("bob", {"run", program}).code, 126);
+  // What is merely not there is refused by nobody.
+  EXPECT_EQ(as("eve", {"run", "no-such-program"}).code, 127);
+  EXPECT_EQ(as("eve", {"run", "--chdir", "/no/such/folder", "true"}).code, 126);
+  EXPECT_EQ(as("eve", {"run", "--input", folder_of_bob + "/in", "true"}).code, 126);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(as("ann", {"run", "--error", "/x", "true"}).code, 126);
+  const auto kept = denials();
+  ASSERT_GE(kept.size(), 3U);
+  const std::vector<std::string> first(kept.begin(), kept.begin() + 3);
+  EXPECT_THAT(
+      first, testing::ElementsAre("ann, job 1: cannot enter the working directory \"" +
+                                      folder_of_bob + "\": Permission denied",
+                                  "bob, job 2: cannot start \"" + program + "\": Permission denied",
+                                  "eve, job 5: cannot read the input file \"" + folder_of_bob +
+                                      "/in\": Permission denied"));
+  EXPECT_LT(kept.size(), 6U) << "once a user and minute";
 }
 
 TEST_F(Users, EachSeesAndChangesTheirOwnJobs) {
