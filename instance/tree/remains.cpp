@@ -45,7 +45,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kJobsAtOnce = 4000;
 constexpr std::size_t kBytesAtOnce = 8 << 20;  // a message may have 64 MiB
-constexpr std::int64_t kIdsAtOnce = 1000;      // of a batch whose events are folded
+constexpr std::int64_t kIdsAtOnce = 1000;      // whose events are folded
 constexpr std::size_t kProblems = 100;         // told of in one piece
 
 using Database = std::unique_ptr<SQLite::Database>;
@@ -125,6 +125,57 @@ std::string result_to_come(Lifecycle life) {
   life.state = JobState::inactive;
   return result_of(life);
 }
+
+// How the jobs of a journal that are not over stood. Jobs of neighbouring batches are read
+// together: their events lie in the same packs.
+class Lives {
+ public:
+  using ById = std::map<std::int64_t, Lifecycle>;
+
+  // `lost` is told what cannot be read, which is no error.
+  Lives(SQLite::Database& journal, std::function<void(const std::string&)> lost)
+      : journal_(journal), lost_(std::move(lost)) {}
+
+  // Of the jobs begin .. end-1, at most kIdsAtOnce, of the batch that begins with `first`. Each job
+  // once, in the order of their numbers.
+  ById of(std::int64_t first, std::int64_t begin, std::int64_t end) {
+    if (begin < begin_ || end > end_) read(first, begin);
+    ById found;
+    for (auto next = read_.lower_bound(begin); next != read_.end() && next->first < end;)
+      found.insert(found.end(), read_.extract(next++));
+    return found;
+  }
+
+ private:
+  void read(std::int64_t first, std::int64_t begin) {
+    begin_ = begin;
+    end_ = saturating_add(begin, kIdsAtOnce);
+    read_.clear();
+    for (auto id = begin_; id < end_; ++id) read_.emplace_hint(read_.end(), id, Lifecycle());
+    SQLite::Statement over(journal_, "SELECT id FROM jobs WHERE id >= ? AND id < ?");
+    over.bind(1, begin_);
+    over.bind(2, end_);
+    while (over.executeStep()) read_.erase(over.getColumn(0).getInt64());
+    static_cast<void>(each_event_of(journal_, {{first, first}, {begin_, end_ - 1}},
+                                    {[this](const EventRow& row) { return take(row); }, lost_}));
+  }
+
+  // An event of many jobs carries the first of its batch; any other is of one job.
+  bool take(const EventRow& row) {
+    const auto after = saturating_add(row.job, row.count);
+    auto life = read_.lower_bound(row.job);
+    if (life == read_.end() || life->first >= after) return true;
+    const auto event = event_in(row);
+    for (; event && life != read_.end() && life->first < after; ++life)
+      if (auto next = apply(life->second, *event)) life->second = std::move(*next);
+    return true;
+  }
+
+  SQLite::Database& journal_;
+  std::function<void(const std::string&)> lost_;
+  std::int64_t begin_ = 0, end_ = 0;  // what has been read
+  ById read_;                         // and was not asked for yet
+};
 
 class Reader {
  public:
@@ -272,6 +323,7 @@ class Reader {
     const auto lost = [this, &where](const std::string& what) {
       problem(where.path, "its jobs that were not over", what);
     };
+    Lives lives(db, lost);
     SQLite::Statement q(
         db,
         "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
@@ -302,7 +354,7 @@ class Reader {
       const auto stop = is_array ? std::min(end, first + 1) : end;
       const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
-        for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce), lost))
+        for (auto& [job, life] : lives.of(first, id, std::min(stop, id + kIdsAtOnce)))
           if (auto record =
                   record_of(where, clock, job,
                             has_words ? submission_for(db, job, submission) : submission, life);
@@ -355,32 +407,6 @@ class Reader {
                        record.tasks_running;
     record.tasks_pending = record.tasks - std::min(record.tasks, known);
     return record;
-  }
-
-  // Of the jobs begin .. end-1 of the batch that begins with `first`: those that are not over.
-  static std::map<std::int64_t, Lifecycle> lives(
-      SQLite::Database& db, std::int64_t first, std::int64_t begin, std::int64_t end,
-      const std::function<void(const std::string&)>& lost) {
-    std::map<std::int64_t, Lifecycle> lives;
-    for (auto id = begin; id < end; ++id) lives.emplace_hint(lives.end(), id, Lifecycle());
-    SQLite::Statement over(db, "SELECT id FROM jobs WHERE id >= ? AND id < ?");
-    over.bind(1, begin);
-    over.bind(2, end);
-    while (over.executeStep()) lives.erase(over.getColumn(0).getInt64());
-    // An event of many jobs carries the first of its batch; any other is of one job.
-    const auto take = [&](const EventRow& row) {
-      const bool is_of_one = row.job >= begin && row.job < end && row.count == 1;
-      const bool is_of_batch = row.job == first && row.count > 1;
-      const auto event = is_of_one || is_of_batch ? event_in(row) : Result<Event>(Event());
-      if (!event || !(is_of_one || is_of_batch)) return true;
-      for (auto life = lives.lower_bound(row.job);
-           life != lives.end() && life->first < row.job + row.count; ++life)
-        if (auto next = apply(life->second, *event)) life->second = std::move(*next);
-      return true;
-    };
-    // What cannot be read is told of, and is no error.
-    static_cast<void>(each_event_of(db, {{first, first}, {begin, end - 1}}, {take, lost}));
-    return lives;
   }
 
   static msg::JobRecord record_of(const Where& where, const InstanceClock& clock, std::int64_t id,
