@@ -107,7 +107,7 @@ Handed handed_by(const Message& message) {
 class Starter {
  public:
   Starter(std::vector<int> lines, const Settings& settings, int children)
-      : lines_(std::move(lines)), settings_(settings), children_(children) {}
+      : all_lines_(lines), lines_(std::move(lines)), settings_(settings), children_(children) {}
 
   [[noreturn]] void run() {
     while (true) {
@@ -127,7 +127,7 @@ class Starter {
     while (true) {
       const Message message = take_message(line);
       if (message.is_closed) {
-        close(line);
+        // Its descriptor stays: the other side sees by its end that this process has ended.
         std::erase(lines_, line);
         return;
       }
@@ -155,7 +155,7 @@ class Starter {
     const pid_t child = fork();
     if (child > 0) keepers_.push_back(child);
     if (child != 0) return;
-    for (const int line : lines_) close(line);
+    for (const int line : all_lines_) close(line);
     close(children_);
     const Handed handed = handed_by(message);
     message.ask.kind == Kind::run ? serve_run(handed, settings_) : serve_open(handed, settings_);
@@ -177,7 +177,8 @@ class Starter {
         kill(child, SIGKILL);
   }
 
-  std::vector<int> lines_;
+  const std::vector<int> all_lines_;
+  std::vector<int> lines_;  // that may still ask
   const Settings& settings_;
   int children_;
   std::vector<pid_t> keepers_;

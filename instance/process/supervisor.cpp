@@ -97,6 +97,7 @@ class Supervisor {
       stop();
     }
     reactor_.run();
+    starter_.end();
     launch::end_own_children();  // what tasks and programs have left behind
     return code_;
   }

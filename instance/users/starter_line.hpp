@@ -36,6 +36,8 @@ class StarterLine {
   // Calls `then` when no task of somebody is kept: those of an agent end soon after it. At once
   // where there is no starter. One call at a time.
   void when_idle(std::function<void()> then);
+  // Lets the starter end, and waits until it has. REQUIRES: no agent has its connection any more.
+  void end();
 
  private:
   std::optional<std::uint32_t> count() const;
