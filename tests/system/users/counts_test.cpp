@@ -7,6 +7,7 @@
 namespace holon::system_test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -29,8 +30,9 @@ TEST_F(UserCounts, LimitsAreOfWhoSubmits) {
   const auto waits = json("ann", {"jobs", trimmed(second.out)})["jobs"][0];
   EXPECT_EQ(waits["state"], "SCHED");
   EXPECT_EQ(waits["user"], "ann");
-  EXPECT_THAT(ok("ann", {"explain", trimmed(second.out)}), HasSubstr("max-job"));
-  EXPECT_NE(as("bob", {"submit", "-n", "3", "true"}).code, 0);
+  EXPECT_THAT(ok("ann", {"explain", trimmed(second.out)}), HasSubstr("user ann runs 1 job"));
+  const std::string wide = ok("bob", {"submit", "-n", "3", "true"});
+  EXPECT_THAT(ok("bob", {"explain", wide}), AllOf(HasSubstr("user bob"), HasSubstr("limit of 2")));
   ok("eve", {"cancel", "--all"});
 }
 
@@ -60,9 +62,10 @@ TEST_F(UserCounts, APolicyIsShownProvedUsers) {
   wait_for("ann", ok("ann", {"submit", "sleep", "1000"}), "RUN");
   const Ran second = as("ann", {"submit", "true"});
   EXPECT_NE(second.code, 0);
-  EXPECT_THAT(second.err, HasSubstr("mine.lua:4: ann runs one"));
+  EXPECT_THAT(second.err, HasSubstr("mine.lua:2: ann runs one"));
   EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");
-  EXPECT_EQ(ok("eve", {"submit", "--for", "bob", "true"}), "3");
+  const std::string for_bob = ok("eve", {"submit", "--for", "bob", "true"});
+  EXPECT_EQ(json("eve", {"jobs", for_bob})["jobs"][0]["user"], "bob");
   EXPECT_NE(as("eve", {"submit", "--for", "ann", "true"}).code, 0);
   ok("eve", {"cancel", "--all"});
 }
