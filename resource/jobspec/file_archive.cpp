@@ -12,7 +12,7 @@
 namespace holon::resource {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Of st_mode, as POSIX and Linux have it on any machine.
 constexpr std::uint32_t kPermissions = 0777;
@@ -30,7 +30,7 @@ tl::unexpected<Error> wrong_file(std::string what, std::string where) {
 }
 
 // st_mode: a regular file, and its permissions.
-Result<std::uint32_t> mode_of(const Json& object, const std::string& where) {
+Result<std::uint32_t> mode_of(const OrderedJson& object, const std::string& where) {
   const auto found = object.find("mode");
   if (found == object.end() || !found->is_number_integer())
     return wrong_file("a file has a 'mode', a number as of stat(2): 33188 is a regular one, 0644",
@@ -52,10 +52,11 @@ Result<std::uint32_t> mode_of(const Json& object, const std::string& where) {
 }
 
 // Without an encoding it is a value, as whose text the file is written.
-Result<std::string> data_of(const Json& object, const std::string& where) {
+Result<std::string> data_of(const OrderedJson& object, const std::string& where) {
   const auto data = object.find("data"), encoding = object.find("encoding");
   if (data == object.end()) return std::string();
-  if (encoding == object.end()) return data->dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (encoding == object.end())
+    return data->dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   const std::string name = encoding->is_string() ? encoding->get<std::string>() : encoding->dump();
   if (name != "utf-8" && name != "base64")
     return fail(Errc::unsupported,
@@ -69,7 +70,7 @@ Result<std::string> data_of(const Json& object, const std::string& where) {
   return std::move(*bytes);
 }
 
-Result<AddedFile> file_of(std::string name, const Json& object, const std::string& where) {
+Result<AddedFile> file_of(std::string name, const OrderedJson& object, const std::string& where) {
   if (!object.is_object())
     return wrong_file("a file is an object of mode, encoding and data", where);
   if (auto good = check_added_name(name); !good) return wrong_file(good.error().what, where);
@@ -78,7 +79,7 @@ Result<AddedFile> file_of(std::string name, const Json& object, const std::strin
   auto data = data_of(object, where);
   if (!data) return tl::unexpected(data.error());
   const auto size = object.find("size");
-  if (size != object.end() && *size != Json(data->size()))
+  if (size != object.end() && *size != OrderedJson(data->size()))
     return wrong_file(
         fmt::format("says {:.40}, and there are {} bytes", size->dump(), data->size()),
         where + "/size");
@@ -121,7 +122,7 @@ Status check_added_files(const std::vector<AddedFile>& files) {
 }
 
 Result<std::vector<AddedFile>> read_file_archive(std::string_view json) {
-  const Json archive = Json::parse(json, nullptr, false);
+  const OrderedJson archive = OrderedJson::parse(json, nullptr, false);
   std::vector<AddedFile> files;
   if (!archive.is_object() && !archive.is_array())
     return wrong_file("an object with a file a key is accepted, or an array of files", "");
@@ -140,9 +141,9 @@ Result<std::vector<AddedFile>> read_file_archive(std::string_view json) {
 }
 
 std::string write_file_archive(const std::vector<AddedFile>& files) {
-  Json archive = Json::object();
+  OrderedJson archive = OrderedJson::object();
   for (const AddedFile& file : files) {
-    Json object = {{"mode", file.mode | kRegular}, {"size", file.data.size()}};
+    OrderedJson object = {{"mode", file.mode | kRegular}, {"size", file.data.size()}};
     const bool is_text = is_utf8(file.data);
     if (!file.data.empty()) {
       object["encoding"] = is_text ? "utf-8" : "base64";
