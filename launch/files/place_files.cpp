@@ -36,7 +36,7 @@ Result<std::string> read_request() {
   return bytes;
 }
 
-Status write_all(int fd, const std::string& data) {
+Status write_contents(int fd, const std::string& data) {
   for (std::size_t done = 0; done < data.size();) {
     const ssize_t n = write(fd, data.data() + done, data.size() - done);
     if (n < 0 && errno == EINTR) continue;
@@ -57,7 +57,7 @@ Status place_one(int folder, const msg::File& file) {
   if (!fd)
     return fail(errno == EEXIST ? Errc::invalid_argument : Errc::system, std::strerror(errno),
                 file.name);
-  if (auto written = write_all(fd.get(), file.data); !written)
+  if (auto written = write_contents(fd.get(), file.data); !written)
     return fail(Errc::system, written.error().what, file.name);
   if (fchmod(fd.get(), mode) != 0) return fail(Errc::system, std::strerror(errno), file.name);
   return {};
