@@ -485,7 +485,7 @@ TEST_F(Users, AReplayedTokenIsRefused) {
                             " \"$HOLON\" start --grant --bg 3<&0 </dev/null");
     EXPECT_NE(ran.code, 0) << candidate;
   }
-  EXPECT_TRUE(was_refused("bob", "hello", "none of job"));
+  EXPECT_TRUE(was_refused("bob", "hello", "none of job")) << ok("eve", {"audit"});
   EXPECT_EQ(ok("ann", {"-i", "/" + id, "run", "id", "-un"}), "ann");
 }
 
