@@ -311,8 +311,7 @@ TEST(JobWait, SaysAReasonWithoutControlCharacters) {
   FakeBroker broker;
   broker.answer("job.wait", msg::WaitReply{{ended(2, "b", "FAILED", 3, "by \x1b[31mann\n")}});
   broker.start();
-  EXPECT_EQ(run_cli({"job", "wait", "2"}).err,
-            "holon job wait: job 2 (b): FAILED: by ?[31mann?\n");
+  EXPECT_EQ(run_cli({"job", "wait", "2"}).err, "holon job wait: job 2 (b): FAILED: by ?[31mann?\n");
 }
 
 // Numbers count within one instance only.
