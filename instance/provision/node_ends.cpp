@@ -111,6 +111,11 @@ std::vector<std::uint32_t> NodeEnds::ranks_in(const std::string& batch_job) cons
   return ranks;
 }
 
+bool NodeEnds::is_known(std::uint32_t rank) const {
+  const auto node = nodes_.find(rank);
+  return node == nodes_.end() || is_known(node->second);
+}
+
 std::string NodeEnds::cause(std::uint32_t rank) const {
   const auto node = nodes_.find(rank);
   if (node == nodes_.end()) return {};

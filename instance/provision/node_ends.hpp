@@ -48,6 +48,8 @@ class NodeEnds {
   Time end_of(std::uint32_t rank) const;
   // The nodes that are in this batch job, as the batch system's commands take it.
   std::vector<std::uint32_t> ranks_in(const std::string& batch_job) const;
+  // False while the batch system is asked for the first time: nothing is placed there until then.
+  bool is_known(std::uint32_t rank) const;
 
  private:
   using BatchJob = std::pair<std::string, std::string>;  // the name of its system, and its own

@@ -399,9 +399,12 @@ void Provisions::look_at_nodes(Time now) {
       if (provision != nullptr) provision->failures = 0, provision->trouble.clear();
       keep();
     }
+    // Those whose end is not known yet are still on their way, for the plan.
+    const auto ready = std::count_if(ranks.begin(), ranks.end(), [this](std::uint32_t rank) {
+      return uses_.node_ends.is_known(rank);
+    });
     if (const auto arrival = arrivals_.find(job.number); arrival != arrivals_.end())
-      arrival->second.nodes =
-          std::max(arrival->second.nodes, static_cast<std::uint32_t>(ranks.size()));
+      arrival->second.nodes = std::max(arrival->second.nodes, static_cast<std::uint32_t>(ready));
     for (const std::uint32_t rank : ranks) {
       if (!uses_.departures.is_idle(rank)) continue;
       idle.insert(rank);
