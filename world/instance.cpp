@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -231,6 +232,7 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   if (has_hosts()) open_to_hosts();
   options_.secrets.token = begin_.token;
   for (const auto& dir : {options_.runtime_dir, begin_.state_dir}) fs::create_directories(dir);
+  if (machine_.edition >= 6) claim();
   later(machine_.dice.between(kMs, 20 * kMs), [this] {
     start_broker();
     for (std::uint32_t rank = 0; rank < own_agents(); ++rank)
@@ -244,6 +246,14 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
 }
 
 Instance::~Instance() = default;
+
+// As StateClaim does, without what it waits for and writes.
+void Instance::claim() {
+  const std::string file = begin_.state_dir + "/lock";
+  lock_.reset(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
+    machine_.history.violation("two instances have {}", begin_.state_dir);
+}
 
 void Instance::open_to_hosts() {
   auto& keys = options_.secrets.keys;
@@ -521,6 +531,7 @@ void Instance::finish_if_all_gone() {
 
 void Instance::vanish() {
   over_ = true;
+  lock_.reset();
   on_ending(*this);
   if (broker_) broker_->kill("with its instance");
   kill_agents("with its instance");
@@ -535,6 +546,7 @@ void Instance::vanish() {
 
 void Instance::become_over(int status) {
   over_ = true;
+  lock_.reset();
   machine_.history.note("instance {} is over", begin_.path);
   machine_.tasks.end(begin_.task, status);
 }

@@ -27,6 +27,7 @@
 #include "launch/tasks/processes.hpp"
 #include "msg/instance.hpp"
 #include "transport/rpc.hpp"
+#include "transport/unique_fd.hpp"
 #include "world/seams/process.hpp"
 #include "world/seams/timeline.hpp"
 
@@ -215,11 +216,13 @@ class Instance {
   void kill_agents(const std::string& how);
   void finish_if_all_gone();
   void become_over(int status);
+  void claim();
   void later(Micros delay, std::function<void()> action);
 
   Machine& machine_;
   Instances& all_;
   Begin begin_;
+  transport::UniqueFd lock_;  // of its state directory
   instance::BrokerOptions options_;
   std::unique_ptr<BrokerProcess> broker_;
   std::map<std::uint32_t, AgentProcess*> attached_;

@@ -106,6 +106,13 @@ Result<transport::UniqueFd> lock_directory(const std::string& dir, const std::st
               dir);
 }
 
+// The file, if a supervisor has it locked. One that tries meanwhile tries again.
+transport::UniqueFd claimed_lock(const std::string& dir) {
+  transport::UniqueFd lock(open((dir + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return {};
+  return lock;
+}
+
 std::string lineage_file(const std::string& dir) {
   return dir + "/instance.lineage";
 }
@@ -137,9 +144,13 @@ Status write_id_if_missing(const std::string& dir, const std::string& id) {
 
 }  // namespace
 
+bool is_claimed(const std::string& state_dir) {
+  return static_cast<bool>(claimed_lock(state_dir));
+}
+
 Holder at_work_on(const std::string& state_dir) {
-  const transport::UniqueFd lock(open((state_dir + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return {};
+  const auto lock = claimed_lock(state_dir);
+  if (!lock) return {};
   Holder holder = read_holder(lock.get());
   return is_at_work(holder) ? holder : Holder();
 }

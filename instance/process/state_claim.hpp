@@ -21,6 +21,9 @@ struct Holder {
   std::string uri;       // of the broker; "": not known
 };
 
+// Does a supervisor live that has claimed it? Its broker may be dead, and about to follow.
+bool is_claimed(const std::string& state_dir);
+
 // The instance that runs on this state directory and is at work; no address: there is none, or it
 // is another user's.
 Holder at_work_on(const std::string& state_dir);

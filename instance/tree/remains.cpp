@@ -32,6 +32,7 @@
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/output/output_log.hpp"
+#include "instance/process/state_claim.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 #include "resource/graph/graph.hpp"
@@ -132,11 +133,13 @@ class Lives {
  public:
   using ById = std::map<std::int64_t, Lifecycle>;
 
-  // `lost` is told what cannot be read, which is no error.
-  Lives(SQLite::Database& journal, std::function<void(const std::string&)> lost)
-      : journal_(journal), lost_(std::move(lost)) {}
+  // `at_once`: how many numbers are read together. `lost` is told what cannot be read, which is no
+  // error.
+  Lives(SQLite::Database& journal, std::int64_t at_once,
+        std::function<void(const std::string&)> lost)
+      : journal_(journal), at_once_(at_once), lost_(std::move(lost)) {}
 
-  // Of the jobs begin .. end-1, at most kIdsAtOnce, of the batch that begins with `first`. Each job
+  // Of the jobs begin .. end-1, at most `at_once`, of the batch that begins with `first`. Each job
   // once, in the order of their numbers.
   ById of(std::int64_t first, std::int64_t begin, std::int64_t end) {
     if (begin < begin_ || end > end_) read(first, begin);
@@ -149,7 +152,7 @@ class Lives {
  private:
   void read(std::int64_t first, std::int64_t begin) {
     begin_ = begin;
-    end_ = saturating_add(begin, kIdsAtOnce);
+    end_ = saturating_add(begin, at_once_);
     read_.clear();
     for (auto id = begin_; id < end_; ++id) read_.emplace_hint(read_.end(), id, Lifecycle());
     SQLite::Statement over(journal_, "SELECT id FROM jobs WHERE id >= ? AND id < ?");
@@ -172,6 +175,7 @@ class Lives {
   }
 
   SQLite::Database& journal_;
+  const std::int64_t at_once_;
   std::function<void(const std::string&)> lost_;
   std::int64_t begin_ = 0, end_ = 0;  // what has been read
   ById read_;                         // and was not asked for yet
@@ -219,6 +223,9 @@ class Reader {
     const bool is_there = fs::exists(file, error);
     if (error) problem(path, "its journal", error.message());
     if (!is_there) return nullptr;
+    // An instance whose broker has just died lives on, and takes jobs that nobody would read.
+    found_.busy = is_claimed(state_dir);
+    if (found_.busy) return nullptr;
     try {
       auto db = open_beside_its_owner(file.string(), patience_);
       // A broker that was killed before it had written anything has left no tables.
@@ -323,7 +330,8 @@ class Reader {
     const auto lost = [this, &where](const std::string& what) {
       problem(where.path, "its jobs that were not over", what);
     };
-    Lives lives(db, lost);
+    Lives lives(db, kIdsAtOnce, lost);
+    Lives arrays(db, 1, lost);  // the numbers behind one are those of its tasks
     SQLite::Statement q(
         db,
         "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
@@ -354,7 +362,8 @@ class Reader {
       const auto stop = is_array ? std::min(end, first + 1) : end;
       const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
-        for (auto& [job, life] : lives.of(first, id, std::min(stop, id + kIdsAtOnce)))
+        for (auto& [job, life] :
+             (is_array ? arrays : lives).of(first, id, std::min(stop, id + kIdsAtOnce)))
           if (auto record =
                   record_of(where, clock, job,
                             has_words ? submission_for(db, job, submission) : submission, life);

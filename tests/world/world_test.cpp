@@ -90,6 +90,13 @@ TEST_F(Seeds, ThatHaveFoundSomethingOfTheFifthEditionDoSoNoMore) {
   }
 }
 
+// What was left of a child whose host was cut off was read while its broker was dead and its
+// supervisor was not: a job that its next broker took was known to nobody.
+TEST_F(Seeds, ThatHaveFoundSomethingOfTheSixthEditionDoSoNoMore) {
+  const auto outcome = run(987020, Plant::none, 6);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // These were failures of a tree that was given up: a broker that died before its run had resources,
 // and nodes that came and left meanwhile.
 TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {

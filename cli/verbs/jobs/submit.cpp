@@ -298,12 +298,12 @@ class GraphMaker {
     if (auto good = check_text(read.name, "name"); !good) return at(good.error());
     for (const auto& word : task.command)
       if (auto good = check_text(word, "COMMAND"); !good) return at(good.error());
-    auto args = options_.read(words);
-    if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     const bool takes_entries =
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
     const auto known = known_.find(words);
     if (known != known_.end() && !takes_entries) return known->second;
+    auto args = options_.read(words);  // with the files that go along
+    if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     args->command = task.command;
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
     if (auto good = use_array(*args); !good) return at(good.error());

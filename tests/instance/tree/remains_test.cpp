@@ -16,6 +16,7 @@
 
 #include "instance/array/ended.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/process/state_claim.hpp"
 #include "tests/instance/a_jobspec.hpp"
 
 namespace holon::instance {
@@ -174,6 +175,23 @@ TEST_F(RemainsTest, AJournalThatIsOpenIsToBeReadLater) {
   const auto piece = read_remains(dir_, "/7", "");
   EXPECT_TRUE(piece.busy);
   EXPECT_TRUE(piece.jobs.empty());
+}
+
+// Its broker was killed, and its supervisor, which lives, is about to start another one.
+TEST_F(RemainsTest, AnInstanceWhoseSupervisorLivesIsToBeReadLater) {
+  {
+    Journal journal = open(dir_);
+    add_queued(journal, 1, 1);
+    ASSERT_TRUE(journal.commit());
+  }
+  {
+    const auto claim = StateClaim::take(dir_, dir_);
+    ASSERT_TRUE(claim) << to_string(claim.error());
+    const auto piece = read_remains(dir_, "/", "");
+    EXPECT_TRUE(piece.busy);
+    EXPECT_TRUE(piece.jobs.empty());
+  }
+  EXPECT_EQ(read("/").size(), 1U);
 }
 
 TEST_F(RemainsTest, ABatchHasNoMoreJobsThanThereIsRoomForHoweverManyItSays) {
