@@ -6,19 +6,17 @@
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <lua.hpp>
 #include <memory>
 #include <string>
 
+#include "bench/traces.hpp"
 #include "policy/program.hpp"
 #include "qmanager/job.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
 #include "sim/simulate.hpp"
-#include "sim/swf.hpp"
 
 namespace holon {
 namespace {
@@ -138,13 +136,8 @@ BENCHMARK_CAPTURE(pass_after_an_end, every, true)
 // ---- a whole log, where it is at hand
 
 void replay(benchmark::State& state, const char* trace, const char* text) {
-  const char* const folder = std::getenv("HOLON_TRACES");
-  const auto path = std::filesystem::path(folder != nullptr ? folder : "../shared/traces") / trace;
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const auto read = sim::read_swf(bytes, {});
-  if (!read || read->workload.jobs.empty())
-    return state.SkipWithError("no such trace; HOLON_TRACES");
+  const auto workload = bench::workload_of(trace);
+  if (!workload) return state.SkipWithError("no such log in the folder HOLON_TRACES");
   sim::SimOptions options;
   options.config.defaults.policy = "easy";
   options.config.defaults.queue_depth = 1'000'000;
@@ -158,7 +151,7 @@ void replay(benchmark::State& state, const char* trace, const char* text) {
   double calls = 0;
   for (auto _ : state) {
     const auto result = sim::simulate(
-        read->workload, std::make_unique<qmanager::FlatMachine>(read->workload.max_procs), options);
+        *workload, std::make_unique<qmanager::FlatMachine>(workload->max_procs), options);
     if (!result) std::abort();
     if (const auto& hooks = result->queues.front().hooks; hooks) {
       if (!hooks->trouble.empty()) return state.SkipWithError(hooks->trouble.c_str());

@@ -4,19 +4,16 @@
 #include <malloc.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include <fmt/core.h>
 
+#include "bench/traces.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 #include "sim/simulate.hpp"
-#include "sim/swf.hpp"
 
 namespace holon {
 namespace {
@@ -252,21 +249,15 @@ BENCHMARK_CAPTURE(question, conservative, "conservative")
 // ---- whole logs, where they are at hand
 
 void replay(benchmark::State& state, const char* trace, const char* policy) {
-  const char* const folder = std::getenv("HOLON_TRACES");
-  const auto path = std::filesystem::path(folder != nullptr ? folder : "../shared/traces") / trace;
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  const auto read = sim::read_swf(bytes, {});
-  if (!read || read->workload.jobs.empty())
-    return state.SkipWithError("no such trace; HOLON_TRACES");
+  const auto workload = bench::workload_of(trace);
+  if (!workload) return state.SkipWithError("no such log in the folder HOLON_TRACES");
   sim::SimOptions options;
   options.config.defaults.policy = policy;
   options.config.defaults.queue_depth = 1'000'000;
   for (auto _ : state)
-    benchmark::DoNotOptimize(
-        sim::simulate(read->workload,
-                      std::make_unique<qmanager::FlatMachine>(read->workload.max_procs), options));
-  state.counters["jobs"] = static_cast<double>(read->workload.jobs.size());
+    benchmark::DoNotOptimize(sim::simulate(
+        *workload, std::make_unique<qmanager::FlatMachine>(workload->max_procs), options));
+  state.counters["jobs"] = static_cast<double>(workload->jobs.size());
 }
 BENCHMARK_CAPTURE(replay, kth_easy, "kth-sp2-full28481.swf", "easy")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(replay, kth_conservative, "kth-sp2-full28481.swf", "conservative")
