@@ -97,6 +97,27 @@ function chooser(choices, picked, choose) {
   return all;
 }
 
+// ---- numbers ----
+
+// A narrow page has the numbers upright: a line for each, a column for each policy.
+function upright(table) {
+  const groups = [...table.tHead.rows[0].cells], second = [...table.tHead.rows[1].cells], names = [];
+  for (const head of groups)
+    if (head.colSpan === 1) names.push(head.innerHTML.replace('-<br>', ''));
+    else for (const below of second.splice(0, head.colSpan)) names.push(head.textContent + ', ' + below.textContent);
+  const turned = document.createElement('table'), rows = [...table.tBodies[0].rows];
+  names.forEach((name, column) => {
+    const row = (column ? turned.tBodies[0] || turned.createTBody() : turned.createTHead()).insertRow();
+    const head = document.createElement('th');
+    head.textContent = name;
+    row.append(head, ...rows.map(from => from.cells[column].cloneNode(true)));
+  });
+  turned.className = 'numbers upright';
+  return turned;
+}
+const numbers = document.querySelector('table.numbers');
+numbers.after(upright(numbers));
+
 // ---- curves ----
 
 // Each value holds over a slice of the policy's length: a step, not a slope.
@@ -130,6 +151,9 @@ function processorTicks() {
   return [...all, DATA.procs];
 }
 
+// The values below a picture are those at the pointer.
+function valuesWherePointed(u) { u.root.classList.toggle('away', !(u.cursor.left >= 0)); }
+
 // Few and many jobs in one picture: a scale that is that of a logarithm above 1 and has a 0.
 const linear = { name: 'linear' }, logarithmic = { name: 'logarithmic' };
 figure('Jobs waiting', () => DATA.policies.map((p, i) => [p.name, colour(i)]), 240, (node, width, height, picked) => {
@@ -142,7 +166,8 @@ figure('Jobs waiting', () => DATA.policies.map((p, i) => [p.name, colour(i)]), 2
               y: picked === logarithmic ? { distr: 4, asinh: 1, range: [0, most * 1.15] } : { range: [0, most * 1.05] } },
     axes: [timeAxis(), upAxis('jobs waiting', picked === logarithmic ? { splits: () => ticks, filter: (u, v) => v, values: (u, v) => v.map(count) } : { values: (u, v) => v.map(count) })],
     series: [{ label: unit[1], value: (u, v) => v == null ? '' : +v.toFixed(2) }, ...DATA.policies.map((p, i) =>
-      ({ label: p.name, stroke: colour(i), width: 1.4, paths: stepped, points: { show: false }, spanGaps: true, value: (u, v) => v == null ? '' : +v.toFixed(1) }))] }, all, node);
+      ({ label: p.name, stroke: colour(i), width: 1.4, paths: stepped, points: { show: false }, spanGaps: true, value: (u, v) => v == null ? '' : +v.toFixed(1) }))],
+    hooks: { ready: [valuesWherePointed], setCursor: [valuesWherePointed] } }, all, node);
 }, [logarithmic, linear]);
 
 // ---- waits by size ----
@@ -166,17 +191,24 @@ if (sizes.length) figure('Mean wait by processors of the job', () => DATA.polici
              values: () => sizes.map(s => s + '\n' + count(jobsOf(s)) + (jobsOf(s) === 1 ? ' job' : ' jobs')) },
            upAxis('mean wait', { size: 62, splits: () => marks.map(m => m[0]), values: () => marks.map(m => m[1]) })],
     series: [{}, ...DATA.policies.map((p, i) => ({ label: p.name, stroke: colour(i), fill: colour(i), width: 0, paths: bars, points: { show: false } }))],
-    hooks: { draw: [u => labels(u, x, rows, width / (sizes.length * n) > 46)] } }, [x, ...rows], node);
+    hooks: { draw: [u => labels(u, x, rows)] } }, [x, ...rows], node);
 });
-function labels(u, x, rows, fits) {
-  if (!fits) return;
-  const g = u.ctx;
+// All bars have their value above them, or none has: a text that is wider than a bar would run into the next one. Narrow bars have the
+// unit in a line of its own.
+function labels(u, x, rows) {
+  const g = u.ctx, ratio = devicePixelRatio, texts = x.map((_, i) => rough(rows.map(row => row[i]).find(v => v != null) ?? 0));
+  const wide = x.length > 1 ? Math.abs(u.valToPos(x[1], 'x', true) - u.valToPos(x[0], 'x', true)) : u.bbox.width;
   g.save();
-  g.font = 11 * devicePixelRatio + 'px system-ui, sans-serif';
+  g.font = 11 * ratio + 'px system-ui, sans-serif';
   g.fillStyle = '#444';
   g.textAlign = 'center';
-  rows.forEach(row => row.forEach((v, i) => {
-    if (v != null) g.fillText(rough(v), u.valToPos(x[i], 'x', true), u.valToPos(v, 'y', true) - 4 * devicePixelRatio);
+  g.textBaseline = 'alphabetic';
+  const ways = [texts.map(text => [text]), texts.map(text => text.split(' '))];
+  const lines = ways.find(way => way.flat().every(line => g.measureText(line).width < wide - 3 * ratio));
+  if (lines) rows.forEach(row => row.forEach((v, i) => {
+    if (v == null) return;
+    const left = u.valToPos(x[i], 'x', true), bottom = u.valToPos(v, 'y', true) - 4 * ratio;
+    lines[i].forEach((line, k) => g.fillText(line, left, bottom - (lines[i].length - 1 - k) * 12 * ratio));
   }));
   g.restore();
 }
@@ -217,7 +249,6 @@ function paintJobs(u, policy, way) {
     const inset = wide > 5 * ratio && tall > 5 * ratio ? .6 * ratio : 0;
     g.fillStyle = way.of(r);
     g.fillRect(x + inset, y + inset, Math.max(.7 * ratio, wide - 2 * inset), Math.max(.7 * ratio, tall - 2 * inset));
-    if (way.named && wide > 40 * ratio && tall > 12 * ratio) g.fillText(r[ID], x + 4 * ratio, y + 11 * ratio);
   }
   g.restore();
 }

@@ -1,9 +1,5 @@
-// The report page: what is in it, and, where there is a browser, that it draws.
+// The report page: what is in it. Whether it draws is asked of a browser (report_browser_test.cpp).
 #include <gtest/gtest.h>
-
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
 
 #include "sim/report.hpp"
 #include "sim/series.hpp"
@@ -79,28 +75,6 @@ TEST(Report, AJobThatStillWaitsIsInTheQueueUntilTheEnd) {
   const Series curves = series(example.workload, result, 1);
   const double waited = 250 + 3'750 + 23'250 + 24'750;
   EXPECT_NEAR(curves.queued.front(), waited / 24'750, 1e-9);
-}
-
-// A script that fails on its way has not told how many pictures there are.
-TEST(Report, DrawsInABrowser) {
-  if (std::system("command -v chromium > /dev/null") != 0) GTEST_SKIP() << "there is no chromium";
-  const std::string folder = ::testing::TempDir() + "holon-report";
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder + "/page.html") << LiveExample().page();
-  const std::string command = "HOME=" + folder +
-                              " chromium --headless --no-sandbox --disable-gpu "
-                              "--virtual-time-budget=10000 --dump-dom file://" +
-                              folder + "/page.html 2> /dev/null";
-  std::string shown;
-  FILE* out = popen(command.c_str(), "r");
-  char piece[4096];
-  for (std::size_t n = 0; out != nullptr && (n = fread(piece, 1, sizeof piece, out)) > 0;)
-    shown.append(piece, n);
-  if (out != nullptr) pclose(out);
-  std::filesystem::remove_all(folder);
-  EXPECT_TRUE(holds(shown, "data-drawn=\"4\""))
-      << "processors, queue, waits, machine: " << shown.size() << " bytes";
-  EXPECT_TRUE(holds(shown, "<canvas")) << "uPlot drew";
 }
 
 }  // namespace
