@@ -36,7 +36,7 @@ void Hook::begin() {
     request.cgroup = -1;
     pid = processes_.spawn(request);
   }
-  if (!pid) return tell(pid.error().what);
+  if (!pid) return tell(pid.error().what, false, pid.error().denied);
   pid_ = *pid;
   process_ = {pid_, processes_.start_of(pid_)};
   job_.started(pid_, nullptr);
@@ -60,8 +60,9 @@ void Hook::ended(int status) {
   tell(code == 0 ? "" : "ended with exit code " + std::to_string(code), true);
 }
 
-void Hook::tell(const std::string& trouble, bool has_exited) {
-  const Outcome outcome{trouble.empty() ? "" : "the " + what_.name + " " + trouble, has_exited};
+void Hook::tell(const std::string& trouble, bool has_exited, bool denied) {
+  const Outcome outcome{trouble.empty() ? "" : "the " + what_.name + " " + trouble, has_exited,
+                        denied};
   // Who is told may let go of this one: nothing of it is used then.
   telling_ = reactor_.after(0, [done = done_, outcome] {
     const auto then = done;

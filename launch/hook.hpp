@@ -31,7 +31,8 @@ class Hook {
   struct Outcome {
     std::string trouble;  // why it has not gone well; "": it has
     bool has_exited =
-        false;  // by itself, with whatever exit code: it had started, and had the time
+        false;            // by itself, with whatever exit code: it had started, and had the time
+    bool denied = false;  // as msg::Finished::denied: it could not be started
   };
   // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
   // here. Not called any more once this is gone.
@@ -45,7 +46,7 @@ class Hook {
  private:
   void begin();
   void ended(int status);
-  void tell(const std::string& trouble, bool has_exited = false);
+  void tell(const std::string& trouble, bool has_exited = false, bool denied = false);
 
   transport::Reactor& reactor_;
   Processes& processes_;

@@ -25,7 +25,7 @@ std::int64_t to_ms(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
 }
 
-SpawnError cannot_open(const Error& why) {
+SpawnError refusal_of(const Error& why) {
   return {126, why.what, why.code == Errc::denied};
 }
 
@@ -116,11 +116,11 @@ void Job::begin_files() {
   files_ =
       std::make_unique<JobFiles>(context_.reactor, *context_.processes, *processes_, spec_.user,
                                  lineage_of_job(context_.frame.lineage, spec_.job));
-  files_->place(program_->files, [this](const std::string& trouble) {
+  files_->place(program_->files, [this](const Status& how) {
     if (!preparing_) return;
-    if (!trouble.empty()) {
+    if (!how) {
       preparing_ = false;
-      return give_up({126, trouble});
+      return give_up(refusal_of(how.error()));
     }
     spec_.env["HOLON_JOB_TMPDIR"] = files_->path();
     if (!spec_.prolog.empty()) return begin_prolog();
@@ -146,7 +146,7 @@ void Job::begin_prolog() {
                                    hook_.reset();
                                    if (how.trouble.empty()) return go_on();
                                    if (std::exchange(preparing_, false))
-                                     give_up({126, how.trouble});
+                                     give_up({126, how.trouble, how.denied});
                                  });
   leaders_.push_back(hook_->process());
 }
@@ -254,9 +254,9 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     return tl::unexpected(SpawnError{126, "nobody says whose it is"});
   const msg::Task& task = spec_.tasks[index];
   const auto in = input_.open_for(task.rank);
-  if (!in) return tl::unexpected(cannot_open(in.error()));
+  if (!in) return tl::unexpected(refusal_of(in.error()));
   const auto ends = output_.open_for(task.rank);
-  if (!ends) return tl::unexpected(cannot_open(ends.error()));
+  if (!ends) return tl::unexpected(refusal_of(ends.error()));
   CpuMask mask;
   const std::string& cores = task.cores.empty() ? spec_.cores : task.cores;
   if (spec_.bind && !cores.empty()) {

@@ -73,7 +73,7 @@ struct Finished {
   std::string output, error;   // all that was written into a slot (Start::in_slot); else in files
   std::int64_t memory_kb = 0;  // the most that was seen in use by all of it together; 0: not looked
   bool in_slot = false;        // its tasks have written into a slot: no file of its own is empty
-  bool denied = false;         // exec: the system refuses the task's user what the step is on
+  bool denied = false;         // exec: the task's user may not have what `what` names (SpawnError)
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
                                 output, error, memory_kb, in_slot, denied)
 };

@@ -23,11 +23,14 @@ namespace {
 
 constexpr Duration kFilesPatience = 60'000;
 constexpr const char* kFilesPatienceText = "a minute";
-constexpr const char* kCannot = "cannot write the files that were added to it: ";
 // Permissions that tasks have taken away from their own folders are no obstacle.
 constexpr const char* kRemove =
     "rm -rf -- \"$FOLDER\" 2>/dev/null || { chmod -R u+rwX -- \"$FOLDER\"; rm -rf -- \"$FOLDER\"; "
     "} && rm -f -- \"$LOCK\"";
+
+Status not_placed(const Error& why) {
+  return fail(why.code, "cannot write the files that were added to it: " + to_string(why));
+}
 
 std::vector<std::string> clean_environment(const std::string& lineage) {
   return {"PATH=/usr/bin:/bin", std::string(kLineage) + "=" + lineage};
@@ -84,29 +87,28 @@ JobFiles::JobFiles(transport::Reactor& reactor, Processes& processes, JobProcess
       user_(std::move(user)),
       lineage_(std::move(lineage)) {}
 
-void JobFiles::place(const std::vector<msg::File>& files,
-                     std::function<void(const std::string&)> done) {
+void JobFiles::place(const std::vector<msg::File>& files, std::function<void(const Status&)> done) {
   for (const msg::File& file : files) names_.push_back(file.name);
   if (!user_.empty()) return place_as_user(files, std::move(done));
   auto placed = place_files(files_base(), files);
-  const std::string trouble = placed ? "" : kCannot + to_string(placed.error());
+  const Status how = placed ? Status() : not_placed(placed.error());
   is_placed_ = placed.has_value();
   if (placed) folder_.emplace(std::move(*placed));
-  telling_ = reactor_.after(0, [done = std::move(done), trouble] { done(trouble); });
+  telling_ = reactor_.after(0, [done = std::move(done), how] { done(how); });
 }
 
 void JobFiles::place_as_user(const std::vector<msg::File>& files,
-                             std::function<void(const std::string&)> done) {
-  const auto refuse = [&](const std::string& why) {
-    telling_ = reactor_.after(0, [done, text = kCannot + why] { done(text); });
+                             std::function<void(const Status&)> done) {
+  const auto refuse = [&](const Error& why) {
+    telling_ = reactor_.after(0, [done, how = not_placed(why)] { done(how); });
   };
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return refuse(std::strerror(errno));
+    return refuse({Errc::system, std::strerror(errno), {}});
   line_.reset(ends[0]);
   const transport::UniqueFd theirs(ends[1]);
   auto request = in_memory_for(files);
-  if (!request) return refuse(to_string(request.error()));
+  if (!request) return refuse(request.error());
   const std::string base = files_base();
   Hook::What what;
   what.name = "process that writes its files";
@@ -125,9 +127,10 @@ void JobFiles::place_as_user(const std::vector<msg::File>& files,
         may_be_left_ &= !taken && taken.error().code == Errc::not_found;
         if (taken) {
           folder_.emplace(std::move(*taken));
-          return done("");
+          return done({});
         }
-        done(kCannot + (how.has_exited ? taken.error().what : how.trouble));
+        if (how.has_exited) return done(not_placed(taken.error()));
+        done(not_placed({how.denied ? Errc::denied : Errc::system, how.trouble, {}}));
       });
   may_be_left_ = hook_->process().pid != 0;
 }

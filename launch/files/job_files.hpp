@@ -24,24 +24,24 @@ class JobFiles {
   JobFiles(const JobFiles&) = delete;
   JobFiles& operator=(const JobFiles&) = delete;
 
-  // `done` is told once, never from in here: an empty text, or why they are not there. Not called
-  // any more after stop().
-  void place(const std::vector<msg::File>& files,
-             std::function<void(const std::string& trouble)> done);
+  // `done` is told once, never from in here: nothing, or why they are not there. Not called any
+  // more after stop(). Errors: denied (the user may not write there, or may have no process),
+  // system.
+  void place(const std::vector<msg::File>& files, std::function<void(const Status&)> done);
   bool is_placed() const { return is_placed_; }
   void stop();
   // Of the folder. REQUIRES: is_placed().
   const std::string& path() const { return folder_->path(); }
   // Removes the folder with all that tasks have put there. False: it is done; else `done` is told
-  // as above, once the only attempt is over: what it could not remove is left to the next agent.
+  // what went wrong ("": nothing did), once the only attempt is over: what it could not remove is
+  // left to the next agent.
   // REQUIRES: no process of the job is left.
   bool remove(std::function<void(const std::string& trouble)> done);
   // That was started last for any of it; 0: none.
   msg::ProcessId process() const { return hook_ ? hook_->process() : msg::ProcessId{}; }
 
  private:
-  void place_as_user(const std::vector<msg::File>& files,
-                     std::function<void(const std::string&)> done);
+  void place_as_user(const std::vector<msg::File>& files, std::function<void(const Status&)> done);
   bool remove_quickly();
   Hook::What removal() const;
 

@@ -85,7 +85,7 @@ Result<transport::UniqueFd> new_lock(const std::string& pattern, std::string& na
   for (int i = 0; i < kAttempts; ++i) {
     name = pattern;
     transport::UniqueFd fd(mkostemps(name.data(), static_cast<int>(kLock.size()), O_CLOEXEC));
-    if (!fd) return fail(Errc::system, std::strerror(errno));
+    if (!fd) return fail(errc_of(errno), std::strerror(errno));
     struct stat info {};
     const bool is_locked = flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
     if (is_locked && fstat(fd.get(), &info) == 0 && info.st_nlink > 0) return fd;
@@ -143,9 +143,9 @@ Result<JobFolder> JobFolder::create(const std::string& kind, const std::string& 
   if (!lock) return fail(lock.error().code, lock.error().what, base + "/" + pattern);
   JobFolder made(base + "/" + folder_of_lock(kind, file.substr(base.size() + 1)), std::move(*lock));
   if (mkdir(made.path_.c_str(), S_IRWXU) != 0) {
-    const std::string why = std::strerror(errno);
+    const auto refused = fail(errc_of(errno), std::strerror(errno), made.path_);
     unlink(file.c_str());
-    return fail(Errc::system, why, made.path_);
+    return refused;
   }
   made.is_own_ = true;
   return made;

@@ -10,9 +10,15 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "launch/tasks/spawn.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::launch {
+
+// The code of an error of a folder: denied where its user may not do that, else system.
+inline Errc errc_of(int error) {
+  return is_denial(error) ? Errc::denied : Errc::system;
+}
 
 class JobFolder {
  public:

@@ -17,8 +17,8 @@ namespace {
 
 constexpr mode_t kPermissions = 0777;
 constexpr std::size_t kMostRequest = std::size_t{16} << 20;
-// What is said of a folder begins with it; the other sentences are errors.
-constexpr char kPlaced = '+';
+// What is said of a folder begins with the first one, why there is none with one of the others.
+constexpr char kPlaced = '+', kDenied = '!', kFailed = '-';
 constexpr std::size_t kLongestSentence = 8192;
 
 // Standard input, which may be a file that only its opener could open again.
@@ -40,7 +40,7 @@ Status write_contents(int fd, const std::string& data) {
   for (std::size_t done = 0; done < data.size();) {
     const ssize_t n = write(fd, data.data() + done, data.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(Errc::system, std::strerror(errno));
+    if (n < 0) return fail(errc_of(errno), std::strerror(errno));
     done += static_cast<std::size_t>(n);
   }
   return {};
@@ -55,11 +55,11 @@ Status place_one(int folder, const msg::File& file) {
   transport::UniqueFd fd(openat(folder, file.name.c_str(),
                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!fd)
-    return fail(errno == EEXIST ? Errc::invalid_argument : Errc::system, std::strerror(errno),
+    return fail(errno == EEXIST ? Errc::invalid_argument : errc_of(errno), std::strerror(errno),
                 file.name);
   if (auto written = write_contents(fd.get(), file.data); !written)
-    return fail(Errc::system, written.error().what, file.name);
-  if (fchmod(fd.get(), mode) != 0) return fail(Errc::system, std::strerror(errno), file.name);
+    return fail(written.error().code, written.error().what, file.name);
+  if (fchmod(fd.get(), mode) != 0) return fail(errc_of(errno), std::strerror(errno), file.name);
   return {};
 }
 
@@ -107,7 +107,8 @@ int place_files_main(const std::string& base, int line) {
   const auto folder = request ? place_files(base, request->files)
                               : Result<JobFolder>(tl::unexpected(request.error()));
   if (!folder) {
-    say(line, to_string(folder.error()), -1);
+    const char kind = folder.error().code == Errc::denied ? kDenied : kFailed;
+    say(line, kind + to_string(folder.error()), -1);
     return 1;
   }
   say(line, kPlaced + folder->path(), folder->lock());
@@ -144,7 +145,7 @@ Result<JobFolder> take_placed_files(int line, const std::string& base) {
   if (lock && sentence.starts_with(beginning) &&
       JobFolder::is_name(kFilesFolder, std::string_view(sentence).substr(beginning.size())))
     return JobFolder(sentence.substr(1), std::move(lock));
-  return fail(Errc::system, sentence);
+  return fail(sentence[0] == kDenied ? Errc::denied : Errc::system, sentence.substr(1));
 }
 
 }  // namespace holon::launch

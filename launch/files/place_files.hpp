@@ -16,7 +16,7 @@ inline constexpr const char* kFilesFolder = "holon-job-";
 std::string files_base();
 
 // As this process's user. Errors: invalid_argument (a name that is more than a name, or that comes
-// twice), system. Then nothing is left.
+// twice), denied (the user may not write there), system. Then nothing is left.
 Result<JobFolder> place_files(const std::string& base, const std::vector<msg::File>& files);
 
 // `holon files`: the same as a user who is not the agent's. Reads a msg::Program from standard
@@ -26,8 +26,8 @@ int place_files_main(const std::string& base, int line);
 int remove_files_main(const std::string& base);
 
 // The other end of that line, once the process has ended: the folder, held as it was held there, or
-// why there is none. Errors: system, not_found (it was ended before it has said anything, and may
-// have left a folder).
+// why there is none. Errors: denied and system, as of place_files(); not_found (it was ended before
+// it has said anything, and may have left a folder).
 Result<JobFolder> take_placed_files(int line, const std::string& base);
 
 }  // namespace holon::launch

@@ -98,12 +98,18 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
   return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH" + hint});
 }
 
+// What a job's user asked for; CPUs and processes are the agent's to give.
+bool is_asked_for(Step step) {
+  return step == Step::enter || step == Step::limit || step == Step::run;
+}
+
 // execve(2) says the same for the program and for the interpreter in its first line.
-SpawnError explain(int error, const std::string& program) {
+SpawnError explain(Step step, int error, const std::string& program) {
   const bool exists = access(program.c_str(), F_OK) == 0;
   std::string what = "cannot start " + quoted(program) + ": " + std::strerror(error);
   if (error == ENOENT && exists) what += " (the interpreter in its first line)";
-  return {error == ENOENT && !exists ? 127 : 126, std::move(what), is_denial(error)};
+  return {error == ENOENT && !exists ? 127 : 126, std::move(what),
+          is_asked_for(step) && is_denial(error)};
 }
 
 // All that the child needs, made before it is.
@@ -302,7 +308,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
   progress_->error = 0;
   const pid_t pid = start(plan, request.cgroup, *progress_);
   if (pid < 0 && request.cgroup >= 0) return tl::unexpected(SpawnError{126, "", false, -pid});
-  if (pid < 0) return tl::unexpected(explain(-pid, *program));
+  if (pid < 0) return tl::unexpected(explain(Step::start, -pid, *program));
   const int error = progress_->error;
   if (error == 0) return pid;
   found_ = {};  // it may be elsewhere by now
@@ -321,7 +327,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
                                          std::string(name_of_limit(progress_->limit)) + ": " +
                                          std::strerror(error),
                                      is_denial(error)});
-  return tl::unexpected(explain(error, *program));
+  return tl::unexpected(explain(progress_->step, error, *program));
 }
 
 }  // namespace holon::launch

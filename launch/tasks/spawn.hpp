@@ -45,8 +45,11 @@ inline bool is_denial(int error) {
 struct SpawnError {
   int exit_code = 126;  // as a shell says it: 127 no such command, 126 found but not startable
   std::string what;     // which step on what, with the system's words
-  bool denied = false;  // the system refuses the task's user what the step is on
-  int no_cgroup = 0;    // errno: it could not be made a process in that cgroup; try without
+  // What the job asked for is there, and its user may not have it, by the system's permissions or
+  // by the starter's rules. False where the system refuses something to the agent or to the
+  // starter.
+  bool denied = false;
+  int no_cgroup = 0;  // errno: it could not be made a process in that cgroup; try without
 };
 
 // For one thread, and what it starts lives no longer than that thread.

@@ -112,11 +112,30 @@ SpawnError in_words_of(const starter::Told& told, const SpawnRequest& request) {
   return {126, "cannot become user \"" + request.user + "\": " + in_words(told.error)};
 }
 
+// Who may not have what: the task's user, what the job asked for; or the starter, what it needs to
+// start anything.
+bool is_denied_to_user(const starter::Told& told) {
+  switch (told.step) {
+    case starter::Step::request:
+    case starter::Step::account:
+      return true;  // by the starter's own rules
+    case starter::Step::enter:
+    case starter::Step::limit:
+    case starter::Step::find:
+    case starter::Step::run:
+    case starter::Step::file:
+      return is_denial(told.error);
+    case starter::Step::start:
+    case starter::Step::bind:
+    case starter::Step::become:
+      break;
+  }
+  return false;
+}
+
 SpawnError explain(const starter::Told& told, const SpawnRequest& request) {
   SpawnError error = in_words_of(told, request);
-  const bool by_starter =
-      told.step == starter::Step::request || told.step == starter::Step::account;
-  error.denied = by_starter || is_denial(told.error);
+  error.denied = is_denied_to_user(told);
   return error;
 }
 

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 
 #include "launch/files/place_files.hpp"
 #include "tests/launch/fixture.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::launch {
 namespace {
@@ -97,7 +99,7 @@ class OneUser : public Processes {
       : real_(real), script_(std::move(script)) {}
   bool serves_users() const override { return true; }
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override {
-    if (!refused_.empty()) return tl::unexpected(SpawnError{126, refused_, 0});
+    if (!refused_.empty()) return tl::unexpected(SpawnError{126, refused_, denied_});
     const std::string script = script_(request.argv);
     const std::vector<std::string> shell = {"/bin/sh", "-c", script};
     SpawnRequest as_this{script.empty() ? request.argv : shell, request.env, request.cwd};
@@ -116,10 +118,14 @@ class OneUser : public Processes {
                             const std::string& prefix) override {
     return real_->kill_sessions(leaders, prefix);
   }
-  void refuse(std::string why) { refused_ = std::move(why); }
+  void refuse(std::string why, bool denied = false) {
+    refused_ = std::move(why);
+    denied_ = denied;
+  }
 
  private:
   std::string refused_;
+  bool denied_ = false;
   std::unique_ptr<Processes>& real_;
   std::function<std::string(const std::vector<std::string>&)> script_;
 };
@@ -140,9 +146,17 @@ class FilesOfAJob : public JobFolders {
     return std::make_unique<JobFiles>(*reactor_, processes_, *job_, user, "");
   }
   std::optional<std::string> said_;
+  std::optional<Errc> code_;  // of what place() said; nothing: they are there
   std::function<void(const std::string&)> hear() {
     said_.reset();
     return [this](const std::string& trouble) { said_ = trouble; };
+  }
+  std::function<void(const Status&)> hear_status() {
+    said_.reset();
+    return [this](const Status& how) {
+      code_ = how ? std::nullopt : std::optional(how.error().code);
+      said_ = how ? "" : to_string(how.error());
+    };
   }
   bool is_said() {
     return reactor_->run_until([this] { return said_.has_value(); }, kPatience);
@@ -167,7 +181,7 @@ class FilesOfAJob : public JobFolders {
 TEST_F(FilesOfAJob, GoAfterACancelWhileTheyAreWritten) {
   script_ = "exec sleep 1000";
   const auto files = files_of("ann");
-  files->place(one_, hear());
+  files->place(one_, hear_status());
   const auto writer = static_cast<pid_t>(files->process().pid);
   ASSERT_GT(writer, 0);
   left_behind();  // as by that process, once it is killed
@@ -182,7 +196,7 @@ TEST_F(FilesOfAJob, GoAfterACancelWhileTheyAreWritten) {
 // The agent's loop waits for no removal that a process was too slow for, or could not do.
 TEST_F(FilesOfAJob, ThatCouldNotBeRemovedAreLeftToTheNextAgent) {
   auto files = files_of("");
-  files->place(one_, hear());
+  files->place(one_, hear_status());
   ASSERT_TRUE(is_said());
   ASSERT_EQ(said_, "");
   const std::string path = files->path();
@@ -199,7 +213,7 @@ TEST_F(FilesOfAJob, ThatCouldNotBeRemovedAreLeftToTheNextAgent) {
 
 TEST_F(FilesOfAJob, AreRemovedWithWhatTasksHaveLeftInThem) {
   const auto files = files_of("");
-  files->place(one_, hear());
+  files->place(one_, hear_status());
   ASSERT_TRUE(is_said());
   fs::create_directories(files->path() + "/deep/er");
   fs::permissions(files->path() + "/deep", fs::perms::none);
@@ -214,10 +228,57 @@ TEST_F(FilesOfAJob, AreRemovedWithWhatTasksHaveLeftInThem) {
 TEST_F(FilesOfAJob, WhoseProcessCannotBeStartedSayWhyTheyAreNotThere) {
   processes_.refuse("no exit code of the starter");
   const auto files = files_of("ann");
-  files->place(one_, hear());
+  files->place(one_, hear_status());
   ASSERT_TRUE(is_said());
   EXPECT_THAT(*said_, ::testing::EndsWith("no exit code of the starter"));
+  EXPECT_EQ(code_, Errc::system);
   EXPECT_FALSE(files->remove(hear()));
+}
+
+TEST_F(FilesOfAJob, OfAUserWhoMayHaveNoProcessAreDenied) {
+  processes_.refuse("the starter refuses: nobody has this name", true);
+  const auto files = files_of("ann");
+  files->place(one_, hear_status());
+  ASSERT_TRUE(is_said());
+  EXPECT_EQ(code_, Errc::denied);
+}
+
+// As `holon files` does it, by a process of a user whom the folder's permissions keep out.
+Result<JobFolder> place_without_rights(const std::string& base) {
+  int ends[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const transport::UniqueFd ours(ends[0]), theirs(ends[1]);
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(3);
+    int request[2];
+    const std::string bytes = transport::pack(msg::Program());
+    if (pipe2(request, O_CLOEXEC) != 0 || dup2(request[0], STDIN_FILENO) < 0 ||
+        write(request[1], bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+      _exit(3);
+    close(request[1]);
+    _exit(place_files_main(base, theirs.get()));
+  }
+  EXPECT_EQ(waitpid(child, nullptr, 0), child);
+  return take_placed_files(ours.get(), base);
+}
+
+TEST_F(JobFolders, ThatTheUserMayNotMakeAreDenied) {
+  fs::permissions(dir_, fs::perms::owner_read | fs::perms::owner_exec);
+  const auto folder = place_without_rights(dir_);
+  fs::permissions(dir_, fs::perms::owner_all);
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code, Errc::denied);
+  EXPECT_THAT(folder.error().what, ::testing::EndsWith("Permission denied"));
+}
+
+TEST_F(JobFolders, ThatCannotBeMadeWhereNothingIsAreNotDenied) {
+  fs::permissions(dir_, fs::perms(0755));
+  const auto folder = place_without_rights(dir_ + "/gone");
+  ASSERT_FALSE(folder);
+  EXPECT_EQ(folder.error().code, Errc::system);
+  EXPECT_THAT(folder.error().what, ::testing::EndsWith("No such file or directory"));
 }
 
 TEST_F(FilesOfAJob, OfKilledAgentsAreRemovedByAProcess) {
