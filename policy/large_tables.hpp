@@ -1,4 +1,4 @@
-// large_tables.hpp - how many keys the largest of the tables has that there are just now.
+// large_tables.hpp - how many keys the largest of a policy's Lua tables has room for.
 #pragma once
 #include <array>
 #include <bit>
@@ -8,16 +8,16 @@
 
 namespace holon::policy {
 
-// Tables of which only the large ones are told of. All calls are O(1) on average, since whoever
-// makes and drops tables in a loop pays no steps for the drops. Not thread-safe.
+// The sandbox adds the tables that are large only. All calls are O(1) on average: a policy pays no
+// steps for tables that it drops. Not thread-safe.
 class LargeTables {
  public:
-  // `keys`, a power of two, is what the table at that block has room for; no table that is known is
-  // there. True: none that is known is as large.
+  // A new table at `block` that has room for `keys` keys, a power of two. REQUIRES: none is there.
+  // True: it is larger than all others that are there.
   bool add(const void* block, std::size_t keys);
-  // Nothing happens if no table that is known is there.
+  // Removes the table at `block`; where none was added nothing happens.
   void remove(const void* block);
-  // Keys of the largest one; 0: there is none.
+  // The room of the largest table, in keys; 0: there is none.
   std::size_t most() const { return std::bit_floor(sizes_); }
 
  private:

@@ -289,7 +289,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     }
     if (const auto found = by_connection_.find(from); found != by_connection_.end())
       forget(found->second);
-    if (debts_.of(from) > shared_->options.max_backlog) {  // what it is told it would not read
+    if (debts_.of(from) > shared_->options.max_backlog) {  // a client that reads nothing
       ++shared_->counters.refused;
       return;
     }
@@ -418,7 +418,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     door_of(peer->connection).leave(peer->connection);
   }
 
-  // Without a session. Who has left too much unread is told nothing any more.
+  // Sends outside of any session. A connection that has left too much unread is sent no more.
   void tell(ConnectionId to, const Envelope& what) {
     if (debts_.of(to) > shared_->options.max_backlog) return;
     std::string bytes = encode(what);

@@ -47,18 +47,18 @@ struct SessionShared {
   RequestHandler on_request;
   std::size_t open_requests = 0;  // received and not answered, over all sessions
   std::size_t open_bytes = 0;     // of their payloads
-  // Of users that the bounds of one user are for, while they have any.
+  // Open requests of each user who has bounds of their own (bounded_user()) and has any open.
   struct OfUser {
     std::size_t requests = 0, bytes = 0;
   };
   std::unordered_map<std::uint32_t, OfUser> open_by_user{};
-  // Bytes sent to users of other machines and not confirmed, over all connections of each.
+  // Bytes that a user on another machine was sent and has not confirmed, over all connections.
   std::unordered_map<std::uint32_t, std::size_t> owed_to_user{};
   std::uint32_t own_user = geteuid();
 
-  // The user whose bounds are for this peer; nullopt: no user's are, as for root and the own one.
+  // The user whose bounds this peer is under; nullopt: none, as of root and of our own user.
   std::optional<std::uint32_t> bounded_user(const Principal& who) const;
-  // Such bytes more, or fewer, for somebody; nothing happens where no such user is meant.
+  // Adds to owed_to_user, or takes away from it; of peers on this machine nothing is counted.
   void owe(const Principal& who, std::size_t bytes);
   void owe_less(const Principal& who, std::size_t bytes);
   // Tells the request handler (bounds.hpp).

@@ -51,8 +51,8 @@ struct TaskSettings {
   // The tasks of a job have written into a slot, so that no file of it is empty; called behind what
   // their end has led to.
   std::function<void(JobId)> left_no_files = [](JobId) {};
-  // The system has refused a task of the job what it was to have as its user; in words, what and
-  // why. Called once for each part of a job that this has ended.
+  // Called when the part of a job on this node has ended because its user may not have what the job
+  // asked for there (launch::SpawnError::denied). The text says what that is, and why not.
   std::function<void(const ActiveJob&, const std::string&)> denied = [](const ActiveJob&,
                                                                         const std::string&) {};
 };

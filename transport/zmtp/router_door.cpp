@@ -139,10 +139,12 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
     }
   }
 
-  // Of those that have not introduced themselves only the last ones are remembered.
+  // Returns the number of the connection that the message came over. Connections that have sent no
+  // greeting yet are strangers: kStrangers of them are remembered, and the oldest is closed for
+  // another one.
   //
-  // A client chooses its identity: one that another had before it is a new connection, if its key
-  // is another one.
+  // A client chooses its identity. A message under a known identity, but with another key, comes
+  // from another client: the connection of the former one is closed, and this is a new one.
   ConnectionId number_of(const std::string& identity, zmq::message_t& message) {
     Known who = admission_ ? known_by(message) : Known();
     if (const auto found = by_identity_.find(identity); found != by_identity_.end()) {
