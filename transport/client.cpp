@@ -228,7 +228,7 @@ void Client::on_lost(std::function<void()> callback) {
   impl_->on_lost = std::move(callback);
 }
 void Client::on_request(RequestHandler handler) {
-  impl_->shared().on_request = std::move(handler);
+  impl_->shared().serve(std::move(handler));
 }
 CallId Client::call(Call call, ReplyHandler done) {
   return impl_->session().call(std::move(call), std::move(done));

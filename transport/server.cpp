@@ -520,7 +520,7 @@ const std::string& Server::uri() const {
   return impl_->uri();
 }
 void Server::on_request(RequestHandler handler) {
-  impl_->shared().on_request = std::move(handler);
+  impl_->shared().serve(std::move(handler));
 }
 void Server::on_peer(std::function<void(PeerId, const PeerInfo&)> callback) {
   impl_->on_peer = std::move(callback);

@@ -203,7 +203,8 @@ std::optional<std::uint32_t> SessionShared::bounded_user(const Principal& who) c
 void SessionShared::tell_bound(const Principal& who, std::string_view topic,
                                const Error& why) const {
   if (on_request)
-    on_request(request_of(who, std::string(kBoundReached), std::string(topic) + ": " + why.what));
+    (*on_request)(
+        request_of(who, std::string(kBoundReached), std::string(topic) + ": " + why.what));
 }
 
 Request request_of(const Principal& who, std::string topic, std::string payload) {
@@ -344,9 +345,9 @@ void Session::on_incoming_request(Envelope envelope) {
   const Request request(std::move(state));
   if (!shared_->on_request)
     return request.fail({Errc::unsupported, "no requests are served here", ""});
-  const RequestHandler handler = shared_->on_request;  // it may replace itself
+  const auto handler = shared_->on_request;  // it may replace itself
   try {
-    handler(request);
+    (*handler)(request);
   } catch (
       const std::exception& e) {  // a fault of the handler costs its request, not all the others
     request.fail({Errc::system, std::string("internal error: ") + e.what(), ""});

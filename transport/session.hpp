@@ -44,9 +44,9 @@ struct SessionShared {
   std::uint64_t incarnation = 0;  // of this process's end
   std::uint64_t last_call = 0;
   Counters counters;
-  RequestHandler on_request;
-  std::size_t open_requests = 0;  // received and not answered, over all sessions
-  std::size_t open_bytes = 0;     // of their payloads
+  std::shared_ptr<const RequestHandler> on_request;  // nullptr: none are served
+  std::size_t open_requests = 0;                     // received and not answered, over all sessions
+  std::size_t open_bytes = 0;                        // of their payloads
   // Open requests of each user who has bounds of their own (bounded_user()) and has any open.
   struct OfUser {
     std::size_t requests = 0, bytes = 0;
@@ -61,6 +61,9 @@ struct SessionShared {
   // Adds to owed_to_user, or takes away from it; of peers on this machine nothing is counted.
   void owe(const Principal& who, std::size_t bytes);
   void owe_less(const Principal& who, std::size_t bytes);
+  void serve(RequestHandler handler) {
+    on_request = handler ? std::make_shared<const RequestHandler>(std::move(handler)) : nullptr;
+  }
   // Tells the request handler (bounds.hpp).
   void tell_bound(const Principal& who, std::string_view topic, const Error& why) const;
 };

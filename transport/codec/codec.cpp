@@ -17,6 +17,11 @@
 namespace holon::transport {
 namespace {
 
+// Bytes of memory that an unpacked message takes at a time. msgpack-c's own 8 KiB are no small
+// block to malloc(3), which joins all that was freed before it gives one: most messages need less
+// than these, and blocks of that size are kept at hand for each thread.
+constexpr std::size_t kUnpackedAtOnce = 1000;
+
 class Walk : public msgpack::null_visitor {
  public:
   explicit Walk(std::size_t budget) : budget_(std::min(budget, kMaxElements)) {}
@@ -230,8 +235,9 @@ void read_fields(const Value& from, const Fields& fields, void* const* members) 
 Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out) {
   if (auto good = check_msgpack(bytes); !good) return good;
   try {
-    const msgpack::object_handle handle = msgpack::unpack(bytes.data(), bytes.size());
-    read(Value(&handle.get(), ""), out);
+    msgpack::zone zone(kUnpackedAtOnce);
+    const msgpack::object root = msgpack::unpack(zone, bytes.data(), bytes.size());
+    read(Value(&root, ""), out);
     return {};
   } catch (const std::exception& e) {
     return fail(Errc::protocol,

@@ -116,10 +116,11 @@ tl::expected<Envelope, DecodeError> decode(std::string_view bytes) {
   try {
     const msgpack::unpack_limit limit(kMaxPlaces, 0, bytes.size(), bytes.size(), bytes.size(), 1);
     std::size_t offset = 0;
-    const msgpack::object_handle handle =
-        msgpack::unpack(bytes.data(), bytes.size(), offset, keep_in_place, nullptr, limit);
+    msgpack::zone zone(kMaxPlaces * sizeof(msgpack::object));
+    const msgpack::object places =
+        msgpack::unpack(zone, bytes.data(), bytes.size(), offset, keep_in_place, nullptr, limit);
     if (offset != bytes.size()) return bad(Errc::protocol, "bytes after the end of a message");
-    return read_places(handle.get());
+    return read_places(places);
   } catch (const std::exception& e) {
     return bad(Errc::protocol, std::string("not a msgpack message: ") + e.what());
   }
