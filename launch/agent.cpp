@@ -153,7 +153,9 @@ class Agent::Impl {
     serve();
     jobs_.on_started([this](const msg::Started& started) { report_.started.push_back(started); });
     jobs_.on_finished([this](const msg::Finished& finished) {
-      log_->debug(fmt::format("job {} ended: {} {}", finished.job, finished.reason, finished.what));
+      if (log_->should_log(spdlog::level::debug))
+        log_->debug(
+            fmt::format("job {} ended: {} {}", finished.job, finished.reason, finished.what));
       report_.finished.push_back(finished);
     });
     jobs_.on_fence([this](const msg::FenceRequest& fence) { say_fence(fence); });

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -152,7 +153,7 @@ bool OutputSlots::use(const std::string& folder) {
 }
 
 std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
-  if (!use(fs::path(start.output).parent_path().string())) return nullptr;
+  if (!use(start.output.substr(0, start.output.rfind('/')))) return nullptr;  // it is absolute
   while (!free_.empty()) {
     SlotFiles files = std::move(free_.back());
     free_.pop_back();
@@ -176,7 +177,10 @@ Result<SlotFiles> OutputSlots::make() {
 }
 
 bool OutputSlots::note(const SlotFiles& files, const msg::Start* start) const {
-  const std::string row = fmt::format("{:<{}}\n", start == nullptr ? 0 : start->job, kRow - 1);
+  std::array<char, kRow> row;
+  row.fill(' ');
+  std::to_chars(row.data(), row.data() + kRow, start == nullptr ? 0 : start->job);
+  row.back() = '\n';
   return pwrite(table_.get(), row.data(), row.size(), static_cast<off_t>(files.number * kRow)) ==
          static_cast<ssize_t>(row.size());
 }

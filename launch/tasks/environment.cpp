@@ -19,8 +19,37 @@ namespace {
 
 constexpr const char* kSecretsVariable = "HOLON_SECRETS_FD";
 
-// A value that takes a variable away.
-using Changes = std::map<std::string, std::optional<std::string>>;
+// What is different in one task's environment: each start makes some thirty of these, so that they
+// are put in order once, at the end. Keys are of whoever made them, who outlives this.
+class Changes {
+ public:
+  struct Change {
+    std::string_view key;
+    std::optional<std::string> value;  // nullopt: the variable is taken away
+  };
+
+  Changes() { all_.reserve(kUsual); }
+  // The last one of a key counts.
+  void set(std::string_view key, std::optional<std::string> value) {
+    all_.push_back({key, std::move(value)});
+  }
+  void take_out(std::string_view key) { set(key, std::nullopt); }
+
+  // By key, each once.
+  std::vector<Change> in_order() && {
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Change& a, const Change& b) { return a.key < b.key; });
+    const auto is_same = [](const Change& a, const Change& b) { return a.key == b.key; };
+    // From behind, so that of equal ones the last stays.
+    const auto first = std::unique(all_.rbegin(), all_.rend(), is_same).base();
+    all_.erase(all_.begin(), first);
+    return std::move(all_);
+  }
+
+ private:
+  static constexpr std::size_t kUsual = 48;
+  std::vector<Change> all_;
+};
 
 std::string device_list(const std::string& gpus, const std::vector<std::string>& names) {
   const auto ids = Idset::parse(gpus);
@@ -45,9 +74,9 @@ void add_gpus(Changes& changes, const std::string& gpus, const NodeFrame& frame)
   if (gpus.empty() && !frame.has_gpus) return;
   const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
   const bool amd = frame.amd;
-  changes["ROCR_VISIBLE_DEVICES"] = amd ? std::optional(devices) : std::nullopt;
-  changes["CUDA_VISIBLE_DEVICES"] = amd ? std::nullopt : std::optional(devices);
-  changes["HIP_VISIBLE_DEVICES"] = amd ? std::nullopt : std::optional(devices);
+  changes.set("ROCR_VISIBLE_DEVICES", amd ? std::optional(devices) : std::nullopt);
+  changes.set("CUDA_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
+  changes.set("HIP_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
 }
 
 // The user's own OMP_NUM_THREADS stands; one that an outer holon job set for its own cores does
@@ -58,7 +87,8 @@ void add_threads(Changes& changes, const Environment& base, const std::string& c
   const auto set = base.find("OMP_NUM_THREADS");
   const auto ours = base.find("HOLON_OMP_NUM_THREADS");
   if (set != base.end() && (ours == base.end() || ours->second != set->second)) return;
-  changes["OMP_NUM_THREADS"] = changes["HOLON_OMP_NUM_THREADS"] = std::to_string(ids->count());
+  for (const char* const name : {"OMP_NUM_THREADS", "HOLON_OMP_NUM_THREADS"})
+    changes.set(name, std::to_string(ids->count()));
 }
 
 // A task's place on its node.
@@ -86,7 +116,7 @@ void take_out_places(Changes& changes, const Environment& base) {
         "PMIX_HOSTNAME", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_TMPDIR", "PMIX_SERVER_URI",
         "PMIX_SERVER_URI2", "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4",
         "PMIX_SERVER_URI41", "PMIX_SYSTEM_TMPDIR"})
-    changes[name] = std::nullopt;
+    changes.take_out(name);
 }
 
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
@@ -97,28 +127,28 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   const Seat seat = seat_of(start, index);
   Changes changes;
   take_out_places(changes, base);
-  for (const auto& [key, value] : wire_up) changes[key] = value;
+  for (const auto& [key, value] : wire_up) changes.set(key, value);
   add_threads(changes, base, cores);
   add_gpus(changes, gpus, frame);
-  changes["HOLON_JOB_TMPDIR"] = std::nullopt;  // that of a job around is nothing for this one
-  changes["HOLON_INSTANCE_TMPDIR"] =
-      frame.instance_files.empty() ? std::nullopt : std::optional(frame.instance_files);
-  for (const auto& [key, value] : start.env) changes[key] = value;
-  changes["HOLON_JOB_ID"] = std::to_string(start.job);
-  changes["HOLON_JOB_PATH"] = start.path;
-  changes[kLineage] = lineage_of_job(frame.lineage, start.job);
-  changes["HOLON_TASK_RANK"] = std::to_string(task.rank);
-  changes["HOLON_LOCAL_RANK"] = std::to_string(seat.rank);
-  changes["HOLON_NTASKS"] = std::to_string(start.ntasks);
-  changes["HOLON_LOCAL_NTASKS"] = std::to_string(seat.tasks);
-  changes["HOLON_NNODES"] = std::to_string(start.nnodes);
-  changes["HOLON_NODE_INDEX"] = std::to_string(seat.node);
-  changes["HOLON_NODELIST"] = start.nodelist;
-  changes["HOLON_CORES"] = cores;
-  changes["HOLON_GPUS"] = gpus;
-  changes["HOLON_CPUSET"] = frame.cpuset;
-  if (!frame.gpus.empty()) changes["HOLON_GPU_DEVICES"] = join(frame.gpus);
-  if (!start.secrets.empty()) changes[kSecretsVariable] = std::to_string(kSecretsDescriptor);
+  changes.take_out("HOLON_JOB_TMPDIR");  // that of a job around is nothing for this one
+  changes.set("HOLON_INSTANCE_TMPDIR",
+              frame.instance_files.empty() ? std::nullopt : std::optional(frame.instance_files));
+  for (const auto& [key, value] : start.env) changes.set(key, value);
+  changes.set("HOLON_JOB_ID", std::to_string(start.job));
+  changes.set("HOLON_JOB_PATH", start.path);
+  changes.set(kLineage, lineage_of_job(frame.lineage, start.job));
+  changes.set("HOLON_TASK_RANK", std::to_string(task.rank));
+  changes.set("HOLON_LOCAL_RANK", std::to_string(seat.rank));
+  changes.set("HOLON_NTASKS", std::to_string(start.ntasks));
+  changes.set("HOLON_LOCAL_NTASKS", std::to_string(seat.tasks));
+  changes.set("HOLON_NNODES", std::to_string(start.nnodes));
+  changes.set("HOLON_NODE_INDEX", std::to_string(seat.node));
+  changes.set("HOLON_NODELIST", start.nodelist);
+  changes.set("HOLON_CORES", cores);
+  changes.set("HOLON_GPUS", gpus);
+  changes.set("HOLON_CPUSET", frame.cpuset);
+  if (!frame.gpus.empty()) changes.set("HOLON_GPU_DEVICES", join(frame.gpus));
+  if (!start.secrets.empty()) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
   return changes;
 }
 
@@ -129,7 +159,7 @@ void add_entry(Environment& all, std::string_view text) {
     all.emplace(text.substr(0, equals), text.substr(equals + 1));
 }
 
-std::string line_of(const std::string& key, const std::string& value) {
+std::string line_of(std::string_view key, std::string_view value) {
   std::string line;
   line.reserve(key.size() + 1 + value.size());
   return line.append(key).append(1, '=').append(value);
@@ -174,7 +204,7 @@ Result<Environment> take_secrets() {
 std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
                                           std::size_t index, const NodeFrame& frame,
                                           const Environment& wire_up) {
-  const Changes changes = changes_for(base, start, index, frame, wire_up);
+  const auto changes = changes_for(base, start, index, frame, wire_up).in_order();
   std::vector<std::string> result;
   result.reserve(base.size() + changes.size());
   auto old = base.begin();

@@ -36,7 +36,7 @@ JobProcesses::~JobProcesses() {
   std::erase_if(all_.outputs_, [this](const auto& output) { return output.second == job_; });
   if (const auto found = all_.jobs_.find(job_); found != all_.jobs_.end() && --found->second == 0)
     all_.jobs_.erase(found);
-  if (cgroup_) all_.give_back(std::move(cgroup_));
+  if (cgroup_ && (is_found_empty_ || !is_populated(*cgroup_))) all_.give_back(std::move(cgroup_));
 }
 
 void JobProcesses::cannot_start_there(int error) {
@@ -46,6 +46,7 @@ void JobProcesses::cannot_start_there(int error) {
 }
 
 void JobProcesses::started(pid_t task, const CpuMask* cpus) {
+  is_found_empty_ = false;
   all_.tasks_[task] = {job_, true, cpus == nullptr ? CpuMask() : *cpus};
 }
 
@@ -83,7 +84,8 @@ std::vector<pid_t> JobProcesses::processes(const std::vector<pid_t>& tasks) cons
 
 bool JobProcesses::clear() {
   bool is_clear = true;
-  if (cgroup_ && is_populated(*cgroup_)) {
+  is_found_empty_ = cgroup_ && !is_populated(*cgroup_);
+  if (cgroup_ && !is_found_empty_) {
     kill_cgroup(cgroup_->dir);
     cgroup_->was_killed = true;
     outside_ = true;  // an epilog could not live in it
@@ -138,7 +140,7 @@ std::unique_ptr<JobCgroup> ProcessTracking::take_cgroup() {
 void ProcessTracking::give_back(std::unique_ptr<JobCgroup> cgroup) {
   constexpr nlink_t kNoneBelow = 2;
   struct stat info {};
-  if (is_populated(*cgroup) || fstat(cgroup->handle.get(), &info) != 0) return;
+  if (fstat(cgroup->handle.get(), &info) != 0) return;
   if (cgroup->was_killed || cgroup->is_bounded || info.st_nlink != kNoneBelow) {
     remove_cgroup(cgroup->dir);
     return;

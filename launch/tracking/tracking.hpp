@@ -71,7 +71,8 @@ class JobProcesses {
   ProcessTracking& all_;
   std::uint64_t job_;
   std::unique_ptr<JobCgroup> cgroup_;
-  bool outside_;  // some task of it is, or will be, in no cgroup of its own
+  bool outside_;                 // some task of it is, or will be, in no cgroup of its own
+  bool is_found_empty_ = false;  // the cgroup was, and nothing was started in it since
 };
 
 // Of all jobs of one agent; outlives them.
