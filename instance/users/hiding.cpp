@@ -39,6 +39,26 @@ std::optional<Number> number_at(std::string_view text) {
   return read.ec == std::errc() && number.length > 0 ? std::optional(number) : std::nullopt;
 }
 
+// Does the text begin with an interval, as "10:00 to 12:00" or "2026-11-26 10:00:00 to 12:00"?
+bool is_interval_at(std::string_view text) {
+  constexpr std::string_view kTime = "0123456789-: ", kTo = " to ";
+  const std::size_t to = text.find(kTo);
+  const std::size_t end = to == std::string_view::npos ? to : to + kTo.size();
+  return to != std::string_view::npos && end < text.size() && is_digit(text.front()) &&
+         text.substr(0, to).find_first_not_of(kTime) == std::string_view::npos &&
+         is_digit(text[end]);
+}
+
+// The place behind the name in parentheses that the text begins with; 0: there is none. A name may
+// be any text: its end is where the reservation's interval follows.
+std::size_t end_of_name(std::string_view text) {
+  constexpr std::string_view kEnd = ") from ";
+  if (!text.starts_with(" (")) return 0;
+  for (auto end = text.find(kEnd); end != std::string_view::npos; end = text.find(kEnd, end + 1))
+    if (is_interval_at(text.substr(end + kEnd.size()))) return end + 1;
+  return 0;
+}
+
 }  // namespace
 
 Hiding Hiding::from(std::optional<std::string> viewer, const JobManager& jobs) {
@@ -86,14 +106,12 @@ std::optional<Hiding::Named> Hiding::jobs_at(std::string_view text) const {
 }
 
 std::optional<Hiding::Named> Hiding::reservation_at(std::string_view text) const {
-  constexpr std::string_view kWord = "advance reservation ", kEndOfName = ") from ";
+  constexpr std::string_view kWord = "advance reservation ";
   if (!text.starts_with(kWord)) return std::nullopt;
   const auto id = number_at(text.substr(kWord.size()));
   if (!id || may_use_(JobId(id->value), *viewer_)) return std::nullopt;
-  std::size_t at = kWord.size() + id->length;
-  if (text.substr(at).starts_with(" ("))
-    if (const auto end = text.find(kEndOfName, at); end != std::string_view::npos) at = end + 1;
-  return Named{at, "an advance reservation"};
+  const std::size_t at = kWord.size() + id->length;
+  return Named{at + end_of_name(text.substr(at)), "an advance reservation"};
 }
 
 std::string Hiding::reason(std::string_view text) const {

@@ -64,6 +64,20 @@ TEST(Hiding, AReservationIsNamedToWhoeverMayUseIt) {
   EXPECT_EQ(hiding_from("bob").reason(none), none);
 }
 
+TEST(Hiding, ANameIsHiddenToItsEndWhateverItSays) {
+  const Hiding for_ann = hiding_from("ann");
+  EXPECT_EQ(for_ann.reason("reserved for advance reservation 41 (a) from b) from 10:00 to 12:00"),
+            "reserved for an advance reservation from 10:00 to 12:00");
+  EXPECT_EQ(for_ann.reason("reserved for advance reservation 42 (x), advance reservation 30 (y) "
+                           "from 1st to last) from 2026-11-26 10:00:00 to 12:00:00, job 12"),
+            "reserved for an advance reservation from 2026-11-26 10:00:00 to 12:00:00, another "
+            "user's job");
+  EXPECT_EQ(for_ann.reason("advance reservation 40 (upgrade (b)) from 10:00 to 12:00, advance "
+                           "reservation 30 (own) from 13:00 to 14:00"),
+            "an advance reservation from 10:00 to 12:00, advance reservation 30 (own) from 13:00 "
+            "to 14:00");
+}
+
 TEST(Hiding, EventsDoNotSayWhoTookAPlace) {
   const Hiding for_ann = hiding_from("ann");
   Event told{0, event::Preempt{12, false, 100}};
