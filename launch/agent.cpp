@@ -20,7 +20,7 @@
 #include "launch/files/place_files.hpp"
 #include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
-#include "launch/late_answers.hpp"
+#include "launch/news/late_answers.hpp"
 #include "launch/remote/output_keeper.hpp"
 #include "launch/remote/output_note.hpp"
 #include "launch/remote/relay.hpp"

@@ -18,9 +18,6 @@ namespace {
 
 constexpr Duration kSweepAfter = 50;  // ms
 constexpr int kStartsPerTurn = 8;
-// ms after which a start is told. Many tasks are over by then: one message and one commit of the
-// broker say both, and nobody has to ask the kernel when such a process began.
-constexpr Duration kTellAfter = 4;
 
 Status check(const msg::StartRequest& request) {
   for (const msg::Start& start : request.jobs) {
@@ -116,15 +113,19 @@ void Jobs::start_one(Waiting waiting) {
 }
 
 void Jobs::tell_started_soon(std::uint64_t job) {
-  untold_.push_back(job);
-  if (untold_.size() == 1)
-    tell_timer_ = context_.reactor.after(kTellAfter, [this] { tell_started(); });
+  untold_.add(job, context_.reactor.now());
+  if (!std::exchange(telling_, true)) tell_started();
 }
 
+// Nobody has to ask the kernel when a process began whose start is told with its end.
 void Jobs::tell_started() {
-  for (const std::uint64_t id : std::exchange(untold_, {}))
+  const Time now = context_.reactor.now();
+  for (const std::uint64_t id : untold_.take_due(now))
     if (const auto job = jobs_.find(id); job != jobs_.end() && on_started_)
       on_started_(job->second->started());
+  const auto next = untold_.next(now);
+  telling_ = next.has_value();
+  if (telling_) tell_timer_ = context_.reactor.after(*next, [this] { tell_started(); });
 }
 
 void Jobs::drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason) {
@@ -260,7 +261,8 @@ void Jobs::acknowledge(const std::vector<msg::Finished>& finished, const msg::Re
 
 void Jobs::on_end(msg::Finished finished) {
   const auto found = jobs_.find(finished.job);
-  if (std::erase(untold_, finished.job) > 0 && on_started_) on_started_(found->second->started());
+  if (untold_.end(finished.job, finished.t_finish - finished.t_start) && on_started_)
+    on_started_(found->second->started());
   std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
   for (auto& follower : found->second->take_followers())
     if (!follower->done()) followers_.push_back(std::move(follower));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launch/job.hpp"
+#include "launch/news/untold_starts.hpp"
 #include "launch/tracking/lineage.hpp"
 
 namespace holon::launch {
@@ -99,7 +100,8 @@ class Jobs {
   std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;
   std::map<std::uint64_t, msg::Finished> unacknowledged_;
   std::map<std::uint64_t, std::unique_ptr<OutputSlot>> slots_;  // with what some of these have left
-  std::vector<std::uint64_t> untold_;        // jobs whose start on_started_ has not heard of
+  UntoldStarts untold_;                      // those that on_started_ has not heard of
+  bool telling_ = false;                     // tell_timer_ runs
   std::vector<std::unique_ptr<Job>> ended_;  // until no function of theirs is running any more
   std::vector<std::unique_ptr<OutputFollower>> followers_;
   transport::Subscription strangers_, sweep_timer_, bury_, start_timer_, tell_timer_;

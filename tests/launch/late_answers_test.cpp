@@ -1,5 +1,5 @@
 // Answers that nobody waits for, over a real connection.
-#include "launch/late_answers.hpp"
+#include "launch/news/late_answers.hpp"
 
 #include <gtest/gtest.h>
 
