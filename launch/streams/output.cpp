@@ -41,15 +41,6 @@ bool may_make_wait(int fd) {
   return !S_ISCHR(info.st_mode) || isatty(fd) == 1;
 }
 
-// A slot is open already, and empty: all tasks that it is given to write through one description
-// of the open file, whose flags are set anew for each.
-OpenFile copies_of(const OutputSlot& slot) {
-  return [&slot](const std::string& path, int, bool) {
-    const int fd = fcntl(slot.appending_to(path), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    return fd < 0 ? -errno : fd;
-  };
-}
-
 }  // namespace
 
 int open_here(const std::string& path, int flags, bool) {
@@ -139,14 +130,15 @@ void LinePump::finish() {
 }
 
 JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
-                     OpenFile open, const OutputSlot* slot)
+                     OpenFile open, OutputSlot* slot)
     : reactor_(reactor),
       output_(slot == nullptr ? start.output : slot->output()),
       error_(slot == nullptr ? start.error : slot->error()),
       cwd_(std::move(cwd)),
       own_output_(start.own_output),
       own_error_(start.own_error),
-      open_file_(slot == nullptr ? std::move(open) : copies_of(*slot)),
+      open_file_(std::move(open)),
+      slot_(slot),
       truncate_(start.truncate),
       label_(start.label),
       keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {
@@ -186,6 +178,9 @@ Result<int> JobOutput::open_stream(const std::string& pattern, std::uint32_t ran
   return pumps_.back()->write_end();
 }
 
+// A slot is open already, and empty: all tasks that it is given to write through one description
+// of the open file, whose flags are set anew for each.
+//
 // O_NONBLOCK only for the opening: a named pipe without a reader must not stop the agent.
 Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::uint32_t rank,
                                              bool error) {
@@ -197,13 +192,18 @@ Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::ui
   const int flags =
       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (truncate_ ? O_TRUNC : 0);
   const bool by_instance = error ? own_error_ : own_output_;
-  const int opened = open_file_(path, flags, by_instance);
-  if (opened < 0) {
-    const Errc code = opened == -EACCES || opened == -EPERM ? Errc::denied : Errc::system;
-    return fail(code,
-                "cannot write to the output file \"" + path + "\": " + std::strerror(-opened));
+  File file;
+  if (slot_ != nullptr) {
+    file = File(File(), &slot_->appending_to(path));  // the slot's, which outlives this
+  } else {
+    const int opened = open_file_(path, flags, by_instance);
+    if (opened < 0) {
+      const Errc code = opened == -EACCES || opened == -EPERM ? Errc::denied : Errc::system;
+      return fail(code,
+                  "cannot write to the output file \"" + path + "\": " + std::strerror(-opened));
+    }
+    file = std::make_shared<UniqueFd>(opened);
   }
-  auto file = std::make_shared<UniqueFd>(opened);
   fcntl(file->get(), F_SETFL, O_APPEND);
   files_.push_back({path, own ? static_cast<std::int32_t>(rank) : -1, error, by_instance});
   open_.push_back({std::move(path), file});

@@ -95,9 +95,10 @@ class JobOutput {
     int err = -1;
   };
 
-  // `slot`: where they write instead of the files that `start` names; nullptr: there.
+  // `slot`: where they write instead of the files that `start` names; nullptr: there. It is to
+  // outlive this, and not to end before finish().
   JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
-            OpenFile open = open_here, const OutputSlot* slot = nullptr);
+            OpenFile open = open_here, OutputSlot* slot = nullptr);
   // Opens (creates, truncates) what task `rank` writes to. Errors: system, denied; what names the
   // file.
   Result<Ends> open_for(std::uint32_t rank);
@@ -114,6 +115,7 @@ class JobOutput {
   std::string output_, error_, cwd_;
   bool own_output_ = true, own_error_ = true;
   OpenFile open_file_;
+  OutputSlot* slot_;
   bool truncate_ = true, label_ = false, keep_lines_ = false;
   struct Open {
     std::string path;

@@ -55,11 +55,12 @@ void unlock(const transport::UniqueFd& fd) {
   flock(fd.get(), LOCK_UN);
 }
 
-// What a task has written through the descriptor that all tasks are given has moved it on.
-bool empty(const SlotFile& file) {
+// As it was made. What a task has written through the descriptor that all tasks are given has moved
+// it on.
+bool renew(const SlotFile& file, bool is_empty) {
   unlock(file.appending);
   if (lseek(file.appending.get(), 0, SEEK_SET) != 0) return false;
-  return size_of_slot(file.reading) == 0 || ftruncate(file.reading.get(), 0) == 0;
+  return is_empty || ftruncate(file.reading.get(), 0) == 0;
 }
 
 std::string file_of_slot(const std::string& folder, const std::string& name, std::size_t number,
@@ -190,8 +191,7 @@ void OutputSlots::give_back(SlotFiles files) {
 }
 
 void OutputSlot::release() {
-  for (const SlotFile* const file : {&files_.output, &files_.error})
-    if (!empty(*file)) return;
+  if (!renew(files_.output, is_empty_) || !renew(files_.error, is_empty_)) return;
   all_->give_back(std::move(files_));
 }
 
@@ -208,7 +208,8 @@ void OutputSlot::become_files() {
 OutputSlot::Written OutputSlot::end(const msg::Start& start, bool asked) {
   const std::uint64_t out = size_of_slot(files_.output.reading),
                       err = size_of_slot(files_.error.reading);
-  if (out + err == 0) return {};
+  is_empty_ = out + err == 0;
+  if (is_empty_) return {};
   if (!asked && out + err <= kLittle)
     return {read_slot(files_.output.reading, out), read_slot(files_.error.reading, err)};
   const auto become = [](SlotFile& from, const std::string& to, std::uint64_t size) {

@@ -52,9 +52,9 @@ class OutputSlot {
 
   const std::string& output() const { return files_.output.path; }
   const std::string& error() const { return files_.error.path; }
-  // Through which tasks append to one of these files.
-  int appending_to(const std::string& path) const {
-    return (path == output() ? files_.output : files_.error).appending.get();
+  // Through which tasks append to one of these files. Until end().
+  transport::UniqueFd& appending_to(const std::string& path) {
+    return (path == output() ? files_.output : files_.error).appending;
   }
 
   struct Written {
@@ -73,6 +73,7 @@ class OutputSlot {
   std::shared_ptr<OutputSlots> all_;
   SlotFiles files_;
   std::string output_of_job_, error_of_job_;  // as Start names them
+  bool is_empty_ = false;                     // nothing was written: known since end()
 };
 
 class OutputSlots : public std::enable_shared_from_this<OutputSlots> {

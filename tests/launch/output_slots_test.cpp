@@ -84,7 +84,8 @@ TEST_F(Slots, TheNextTaskFindsItsOutputAsIfNobodyHadWrittenThere) {
   const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
   for (std::uint64_t id = 1; id < 4; ++id) {
     const auto slot = slots->take(job(id));
-    const int out = slot->appending_to(slot->output()), err = slot->appending_to(slot->error());
+    const int out = slot->appending_to(slot->output()).get(),
+              err = slot->appending_to(slot->error()).get();
     EXPECT_EQ(lseek(out, 0, SEEK_CUR), 0);
     EXPECT_EQ(lseek(err, 0, SEEK_CUR), 0);
     EXPECT_EQ(::write(out, "out", 3), 3);
@@ -109,7 +110,7 @@ TEST_F(Slots, NoLockOutlivesTheTaskThatTookIt) {
   for (std::uint64_t id = 1; id < 4; ++id) {
     const auto slot = slots->take(job(id));
     const std::string path = slot->output();
-    const int out = slot->appending_to(path);
+    const int out = slot->appending_to(path).get();
     if (id == 2) write(path, "out");
     ASSERT_EQ(flock(out, LOCK_EX | LOCK_NB), 0);
     whole.l_type = F_WRLCK;
