@@ -62,8 +62,9 @@ bool is_directory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// How long, in ms, a command that was found is taken to be there: what is installed or removed is
-// seen by what starts later than that.
+// How long, in ms, a command that was found is taken to be there, and no more signals to be ignored
+// than were: what is installed or removed, and what a library begins to ignore, is seen by what
+// starts later than that.
 constexpr std::int64_t kFoundFor = 50;
 
 std::int64_t coarse_ms() {
@@ -138,25 +139,21 @@ struct Plan {
 }
 
 // Handlers are gone where the kernel was told to take them away (CLONE_CLEAR_SIGHAND); what is
-// ignored stays so. Nobody begins to ignore a real-time signal while tasks are started.
+// ignored stays so.
 void default_signals(const Plan& plan) {
-  constexpr int kFirstOfRealTime = 32;
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal)
-    if (signal < kFirstOfRealTime || !plan.has_default_handlers ||
-        sigismember(&plan.ignored, signal) == 1)
+    if (!plan.has_default_handlers || sigismember(&plan.ignored, signal) == 1)
       sigaction(signal, &action, nullptr);
 }
 
-sigset_t ignored_signals() {
-  sigset_t ignored;
-  sigemptyset(&ignored);
+// Adds those below `end` that this process ignores now.
+void add_ignored(sigset_t& ignored, int end) {
   struct sigaction action {};
-  for (int signal = 1; signal < NSIG; ++signal)
+  for (int signal = 1; signal < end; ++signal)
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
       sigaddset(&ignored, signal);
-  return ignored;
 }
 
 void limit_descriptors(std::uint64_t soft) {
@@ -257,7 +254,6 @@ Result<Spawner> Spawner::create() {
   Spawner spawner;
   spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   spawner.task_descriptors_ = transport::raise_descriptor_limit();
-  spawner.ignored_ = ignored_signals();
   if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
   void* shared =
       mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -266,10 +262,18 @@ Result<Spawner> Spawner::create() {
   return spawner;
 }
 
+// Nobody begins to ignore a real-time signal while tasks are started.
+void Spawner::look_at_signals(std::int64_t now) {
+  constexpr int kFirstOfRealTime = 32;
+  if (looked_at_signals_ && now - *looked_at_signals_ <= kFoundFor) return;
+  add_ignored(ignored_, looked_at_signals_ ? kFirstOfRealTime : NSIG);
+  looked_at_signals_ = now;
+}
+
 // Of the last command: who starts many starts the same.
-tl::expected<std::string, SpawnError> Spawner::where_is(const SpawnRequest& request) {
+tl::expected<std::string, SpawnError> Spawner::where_is(const SpawnRequest& request,
+                                                        std::int64_t now) {
   const std::string_view path = value_of(request.env, "PATH");
-  const std::int64_t now = coarse_ms();
   if (found_.name == request.argv[0] && found_.path == path && found_.cwd == request.cwd &&
       now - found_.when <= kFoundFor)
     return found_.program;
@@ -279,7 +283,9 @@ tl::expected<std::string, SpawnError> Spawner::where_is(const SpawnRequest& requ
 }
 
 tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
-  const auto program = where_is(request);
+  const std::int64_t now = coarse_ms();
+  look_at_signals(now);
+  const auto program = where_is(request, now);
   if (!program) return tl::unexpected(program.error());
   const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> env = pointers(request.env);

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,8 @@ class Spawner {
   static Result<Spawner> create();
 
   // The child leads a session and a process group, has no other descriptors than 0, 1 and 2 (and
-  // what the request hands it), no signal blocked or ignored. When this thread ends it gets
-  // SIGKILL.
+  // what the request hands it), no signal blocked or ignored (but for one that this process has
+  // begun to ignore within the last 50 ms). When this thread ends it gets SIGKILL.
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request);
 
   // How far a child got, told in memory that it shares with us.
@@ -77,11 +78,14 @@ class Spawner {
     std::string name, path, cwd, program;
     std::int64_t when = 0;  // monotonic ms
   };
-  tl::expected<std::string, SpawnError> where_is(const SpawnRequest& request);
+  // `now`: monotonic ms.
+  tl::expected<std::string, SpawnError> where_is(const SpawnRequest& request, std::int64_t now);
+  void look_at_signals(std::int64_t now);
 
   transport::UniqueFd null_;
   Found found_;
-  sigset_t ignored_{};                  // signals that this process ignored as the spawner was made
+  sigset_t ignored_{};                             // signals that this process ignores, or has
+  std::optional<std::int64_t> looked_at_signals_;  // monotonic ms
   std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
   std::unique_ptr<Progress, Unmap> progress_;
 };

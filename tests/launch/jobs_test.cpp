@@ -242,6 +242,18 @@ TEST_F(JobsTest, TasksInheritNoDescriptorAndNoBlockedSignal) {
   EXPECT_EQ(std::stoul(text.substr(at + 8, 16), nullptr, 16) & ~kOfTheLibrary, 0U) << text;
 }
 
+TEST_F(JobsTest, WhatTheAgentHasBegunToIgnoreIsNotIgnoredInItsTasks) {
+  const std::array signals = {SIGPIPE, SIGURG, SIGRTMIN + 3};  // the last one is no standard signal
+  for (const int signal : signals) std::signal(signal, SIG_IGN);
+  run("grep SigIgn /proc/self/status");
+  for (const int signal : signals) std::signal(signal, SIG_DFL);
+  const std::string text = output();
+  ASSERT_EQ(text.substr(0, 8), "SigIgn:\t") << text;
+  const auto ignored = std::stoul(text.substr(8, 16), nullptr, 16);
+  for (const int signal : signals)
+    EXPECT_EQ(ignored >> (signal - 1) & 1, 0U) << "signal " << signal << ": " << text;
+}
+
 TEST_F(JobsTest, BoundTasksRunOnTheirCoresAndTheAgentStaysWhereItWas) {
   const auto before = CpuMask::current();
   auto to = start(1);
