@@ -71,12 +71,6 @@ tl::unexpected<Error> no_pack() {
   return fail(Errc::invalid_argument, "packed events make no sense");
 }
 
-constexpr const char* kPacksBetween =
-    "WITH RECURSIVE spans(n) AS (SELECT min(span) FROM event_packs UNION ALL SELECT (SELECT "
-    "min(span) FROM event_packs WHERE span > n) FROM spans WHERE n IS NOT NULL) "
-    "SELECT last FROM spans CROSS JOIN event_packs ON span = n AND low > ?1 - n AND low <= ?2 "
-    "WHERE high >= ?1 ORDER BY last";
-
 std::int64_t low_of(const PackLabel& label) {
   return static_cast<std::int64_t>(label.jobs.first());
 }

@@ -60,6 +60,14 @@ void put_pack(SQLite::Database& journal, const PackLabel& label, const std::stri
 // The row of label.last has other jobs now.
 void change_jobs(SQLite::Database& journal, const PackLabel& label);
 
+// The statement of packs_between(), with `first` and `last` as its parameters: for tests of its
+// plan.
+inline constexpr const char* kPacksBetween =
+    "WITH RECURSIVE spans(n) AS (SELECT min(span) FROM event_packs UNION ALL SELECT (SELECT "
+    "min(span) FROM event_packs WHERE span > n) FROM spans WHERE n IS NOT NULL) "
+    "SELECT last FROM spans CROSS JOIN event_packs ON span = n AND low > ?1 - n AND low <= ?2 "
+    "WHERE high >= ?1 ORDER BY last";
+
 // The keys of packs that may have events with first jobs from `first` to `last`, ascending. Where
 // each pack is of a few neighbouring jobs: O(packs found, log of the others).
 std::vector<std::int64_t> packs_between(const SQLite::Database& journal, std::int64_t first,

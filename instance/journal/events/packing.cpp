@@ -68,7 +68,8 @@ Idset first_jobs(const std::vector<EventRow>& rows) {
   return jobs;
 }
 
-// Those that are in the pack now.
+// Those that are in the pack now. A row that is left may follow another one directly, with nothing
+// between them to drop.
 void drop_packed(SQLite::Database& journal, const OldEvents& old) {
   SQLite::Statement drop(journal, "DELETE FROM events WHERE seq BETWEEN ? AND ?");
   std::int64_t first = old.rows.front().number;
@@ -80,7 +81,7 @@ void drop_packed(SQLite::Database& journal, const OldEvents& old) {
     first = stop + 1;
   };
   for (const std::int64_t number : old.left)
-    if (number > first) drop_below(number);
+    if (number >= first) drop_below(number);
   drop_below(old.rows.back().number + 1);
 }
 

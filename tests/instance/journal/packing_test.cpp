@@ -28,9 +28,12 @@
 namespace holon::instance {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST(EventPack, HasWhatWasPutIntoIt) {
   constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
@@ -446,6 +449,12 @@ TEST_F(PackedJournal, ThePacksOfAJobAreFoundByAnIndex) {
   ASSERT_TRUE(opened);
   opened = fail(Errc::not_found, "closed");
   SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+  std::vector<std::string> plan;
+  SQLite::Statement q(db, std::string("EXPLAIN QUERY PLAN ") + kPacksBetween);
+  while (q.executeStep()) plan.push_back(q.getColumn("detail").getString());
+  EXPECT_THAT(plan, Contains(AllOf(HasSubstr("event_packs_of_jobs"),
+                                   HasSubstr("(span=? AND low>? AND low<?)"))));
+  EXPECT_THAT(plan, Each(Not(HasSubstr("SCAN event_packs"))));
   std::mt19937 random(5);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> jobs;
   for (std::int64_t pack = 1; pack <= 400; ++pack) {
