@@ -9,8 +9,8 @@
 #include "instance/array/array.hpp"
 #include "instance/array/ended.hpp"
 #include "instance/array/no_array.hpp"
-#include "instance/job/kept_submission.hpp"
 #include "instance/job/manager.hpp"
+#include "instance/job/submission.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
@@ -340,7 +340,7 @@ Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) cons
   if (task.value() - batch->first.value() > **tasks) return Found();
   const auto events = journal_.events_of(batch->first);
   if (!events) return tl::unexpected(events.error());
-  auto submission = kept_submission(batch->jobspec, batch->is_instance);
+  auto submission = make_submission(batch->jobspec, batch->is_instance);
   if (!submission) return tl::unexpected(submission.error());
   submission->first = batch->first;
   submission->count = **tasks;

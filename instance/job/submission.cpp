@@ -9,7 +9,6 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "instance/job/kept_submission.hpp"
 #include "instance/job/request_text.hpp"
 #include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
@@ -22,10 +21,6 @@ namespace holon::instance {
 namespace {
 
 using nlohmann::json;
-
-// What earlier versions did not look at is refused from outside only: jobs have been accepted with
-// it, which a journal still holds.
-enum class Source { outside, journal };
 
 // A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
 // undefined here.
@@ -154,7 +149,7 @@ Status read_distribution(const json& options, Submission& s) {
 
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
-Status read_shell_options(const json& system, Source source, Submission& s) {
+Status read_shell_options(const json& system, Submission& s) {
   const auto shell = system.find("shell");
   if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return {};
   const json& options = shell->at("options");
@@ -180,7 +175,7 @@ Status read_shell_options(const json& system, Source source, Submission& s) {
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
-  if (auto read = read_distribution(options, s); !read && source == Source::outside) return read;
+  if (auto read = read_distribution(options, s); !read) return read;
   if (auto read = read_rlimits(options, s); !read) return read;
   if (auto read = read_file_mask(options, s); !read) return read;
   return read_warning(options, s);
@@ -231,7 +226,7 @@ Status read_files(const json& system, Submission& s) {
   return {};
 }
 
-Status read_attributes(const resource::Jobspec& spec, Source source, Submission& s) {
+Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   if (spec.other_attributes.empty()) return {};
   const json attributes = json::parse(spec.other_attributes, nullptr, false);
   if (auto read = read_user_attributes(attributes, s); !read) return read;
@@ -242,8 +237,8 @@ Status read_attributes(const resource::Jobspec& spec, Source source, Submission&
   auto dependencies = read_dependencies(system);
   if (!dependencies) return tl::unexpected(dependencies.error());
   s.dependencies = std::move(*dependencies);
-  if (auto read = read_files(system, s); !read && source == Source::outside) return read;
-  if (auto read = read_shell_options(system, source, s); !read) return read;
+  if (auto read = read_files(system, s); !read) return read;
+  if (auto read = read_shell_options(system, s); !read) return read;
   if (auto good = check_mpi(s); !good) return good;
   auto wishes = read_wishes(system);
   if (!wishes) return tl::unexpected(wishes.error());
@@ -393,9 +388,7 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
   return all;
 }
 
-namespace {
-
-Result<Submission> submission_of(const std::string& jobspec, bool is_instance, Source source) {
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
   if (jobspec.size() > kMostJobspec)
     return fail(Errc::out_of_range,
                 fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
@@ -412,7 +405,7 @@ Result<Submission> submission_of(const std::string& jobspec, bool is_instance, S
   if (auto sound = resource::check_submittable(*parsed); !sound)
     return tl::unexpected(sound.error());
   Submission s;
-  if (auto read = read_attributes(*parsed, source, s); !read) return tl::unexpected(read.error());
+  if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
   const auto& argv = parsed->tasks.front().command;
   s.is_instance = is_instance;
   if (auto good = check_requeue(s); !good) return tl::unexpected(good.error());
@@ -434,16 +427,6 @@ Result<Submission> submission_of(const std::string& jobspec, bool is_instance, S
   if (s.files) parsed->other_attributes.clear();  // all of it is read, and this is large
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
-}
-
-}  // namespace
-
-Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
-  return submission_of(jobspec, is_instance, Source::outside);
-}
-
-Result<Submission> kept_submission(const std::string& jobspec, bool is_instance) {
-  return submission_of(jobspec, is_instance, Source::journal);
 }
 
 }  // namespace holon::instance

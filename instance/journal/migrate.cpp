@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -15,13 +16,15 @@
 #include "instance/journal/schema.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
+#include "resource/jobspec/file_archive.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/codec/fields.hpp"
 
 namespace holon::instance {
 namespace {
 
-constexpr int kTyped = 2;  // the first version that has tables for what is not of a job
+constexpr int kTyped = 2;         // the first version that has tables for what is not of a job
+constexpr int kObeysTaskmap = 5;  // the first version that reads taskmaps and files of jobspecs
 
 // Under the key "reservations" of version 1.
 struct ReservationsOf1 {
@@ -152,7 +155,43 @@ class MetaOf1 {
   NotUnderstood not_understood_;
 };
 
+// A key may be written with escapes.
+bool may_be_changed(const std::string& jobspec) {
+  for (const char* const part : {"taskmap", "files", "\\u"})
+    if (jobspec.find(part) != std::string::npos) return true;
+  return false;
+}
+
 }  // namespace
+
+std::string modern_jobspec(std::string jobspec, int version) {
+  using nlohmann::ordered_json;
+  const ordered_json::json_pointer system("/attributes/system");
+  const auto options = system / "shell" / "options";
+  if (version >= kObeysTaskmap || !may_be_changed(jobspec)) return jobspec;
+  auto spec = ordered_json::parse(jobspec, nullptr, false);
+  bool is_changed = false;
+  if (spec.contains(options / "taskmap")) is_changed = spec[options].erase("taskmap") > 0;
+  if (spec.contains(system / "files") &&
+      !resource::read_file_archive(spec[system / "files"].dump()))
+    is_changed |= spec[system].erase("files") > 0;
+  return is_changed ? spec.dump() : jobspec;
+}
+
+void modernize_jobspecs(SQLite::Database& journal, int version) {
+  if (version >= kObeysTaskmap) return;
+  SQLite::Statement specs(journal, "SELECT id, jobspec FROM specs");
+  SQLite::Statement change(journal, "UPDATE specs SET jobspec = ? WHERE id = ?");
+  while (specs.executeStep()) {
+    const std::string before = specs.getColumn(1).getString();
+    const std::string after = modern_jobspec(before, version);
+    if (after == before) continue;
+    change.bind(1, after);
+    change.bind(2, specs.getColumn(0).getInt64());
+    change.exec();
+    change.reset();
+  }
+}
 
 NotUnderstood move_meta_rows(SQLite::Database& journal) {
   return MetaOf1(journal).move();
@@ -164,6 +203,7 @@ NotUnderstood migrate(SQLite::Database& journal) {
   journal.exec(kJournalSchema);  // what is there stays
   NotUnderstood not_understood;
   if (version_of(journal) < kTyped) not_understood = move_meta_rows(journal);
+  modernize_jobspecs(journal, version_of(journal));
   journal.exec(fmt::format("PRAGMA user_version={}", kJournalKind.version));
   whole.commit();
   // The tables are not in the log: one that is lost takes no more than the commits in it.

@@ -24,15 +24,17 @@
 #include "instance/clock.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
-#include "instance/job/kept_submission.hpp"
 #include "instance/job/manager.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/events/event_rows.hpp"
+#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/output/output_log.hpp"
 #include "instance/process/state_claim.hpp"
+#include "instance/resources/database_kind.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 #include "resource/graph/graph.hpp"
@@ -327,6 +329,7 @@ class Reader {
   void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
     const std::int64_t done = number_in(after);
     const InstanceClock clock = clock_of_journal(db);
+    const int version = version_of(db);
     const auto lost = [this, &where](const std::string& what) {
       problem(where.path, "its jobs that were not over", what);
     };
@@ -348,7 +351,8 @@ class Reader {
       const auto tasks = tasks_of_array(db, first);
       const bool is_array = tasks.has_value();
       if (is_array && first <= done) continue;
-      auto made = kept_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
+      auto made = make_submission(modern_jobspec(q.getColumn(2).getString(), version),
+                                  q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
         made = Submission();

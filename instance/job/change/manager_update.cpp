@@ -10,8 +10,8 @@
 
 #include "base/check.hpp"
 #include "instance/job/change/jobspec_update.hpp"
-#include "instance/job/kept_submission.hpp"
 #include "instance/job/manager.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/text.hpp"
 
 namespace holon::instance {
@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Submission>> JobManager::remade(const ActiveJob& jo
   if (!batch) return tl::unexpected(batch.error());
   const auto jobspec = with_update(batch->jobspec, update);
   if (!jobspec) return tl::unexpected(jobspec.error());
-  auto made = kept_submission(*jobspec, batch->is_instance);
+  auto made = make_submission(*jobspec, batch->is_instance);
   if (!made) return tl::unexpected(made.error());
   made->first = batch->first;
   made->count = batch->count;

@@ -171,6 +171,7 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
     repair.rows = std::move(taken->rows);
     repair.lost.insert(repair.lost.end(), taken->lost.begin(), taken->lost.end());
     for (auto& what : move_meta_rows(to)) repair.lost.push_back(std::move(what));
+    modernize_jobspecs(to, taken->version);
   }
   from.reset();
   std::error_code ignored;

@@ -195,10 +195,10 @@ int version_or(SQLite::Database& db, int otherwise) {
 Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
                               const std::function<void()>& beat) {
   Salvage salvage;
-  const int version = version_or(from, kJournalKind.version);
+  salvage.version = version_or(from, kJournalKind.version);
   to.exec("BEGIN IMMEDIATE");
   for (const Table& table : kTables)
-    if (table.since <= version &&
+    if (table.since <= salvage.version &&
         !TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
       return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
   to.exec("COMMIT");

@@ -8,9 +8,11 @@
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
-#include "instance/job/kept_submission.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/journal/events/event_pack.hpp"
+#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
+#include "instance/resources/database_kind.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
@@ -73,8 +75,9 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
     return records.read(q.getColumn(1), id).has_value();
   });
   search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
-  search.look(journal, "specs", "id, jobspec", "jobspec {}", [](SQLite::Statement& q) {
-    return kept_submission(q.getColumn(1).getString(), false).has_value();
+  const int version = version_of(journal);
+  search.look(journal, "specs", "id, jobspec", "jobspec {}", [version](SQLite::Statement& q) {
+    return make_submission(modern_jobspec(q.getColumn(1).getString(), version), false).has_value();
   });
   search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();

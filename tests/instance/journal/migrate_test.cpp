@@ -305,6 +305,35 @@ TEST(JournalOfVersion4, HasJobsWithAttributesThatWereIgnoredAndTheyRun) {
     EXPECT_EQ(record.result, "COMPLETED") << record.id << ": " << record.reason;
 }
 
+std::string jobspec_with(const std::string& system) {
+  return R"({"version":1,"resources":[{"type":"slot","count":2,"label":"task",
+"with":[{"type":"core","count":1}]}],"tasks":[{"command":["true"],"slot":"task",
+"count":{"per_slot":1}}],"attributes":{"system":)" +
+         system + "}}";
+}
+
+// A taskmap that was ignored stays so when it is one that this version obeys.
+TEST(JournalOfVersion4, HasRanksInBlocksWhateverItsJobspecsSay) {
+  for (const std::string& scheme : {std::string(R"("cyclic")"), std::string(R"("block")"),
+                                    std::string(R"({"scheme":"cyclic","value":""})")}) {
+    SCOPED_TRACE(scheme);
+    SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec(kJournalSchema);
+    db.exec("PRAGMA user_version = 4");
+    SQLite::Statement put(db, "INSERT INTO specs VALUES(1, ?)");
+    put.bind(1, jobspec_with(R"({"duration":60,"shell":{"options":{"label-io":true,"taskmap":)" +
+                             scheme + "}}}"));
+    put.exec();
+    migrate(db);
+    const auto made =
+        make_submission(db.execAndGet("SELECT jobspec FROM specs").getString(), false);
+    ASSERT_TRUE(made) << to_string(made.error());
+    EXPECT_EQ(made->distribution, Distribution::block);
+    EXPECT_TRUE(made->label) << "other options stay";
+    EXPECT_EQ(made->limit, 60'000);
+  }
+}
+
 TEST(Migrate, SaysWhatItDoesNotUnderstand) {
   SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   db.exec(testing::read_file(HOLON_SOURCE_DIR "/tests/instance/journal/data/child_v1.sql"));

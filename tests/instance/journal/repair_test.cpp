@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
@@ -40,6 +41,52 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
+constexpr const char* kFilesThatAreRefused =
+    "UPDATE specs SET jobspec = json_set(jobspec, '$.attributes.system.files', "
+    R"(json('{"link":{"mode":41471,"data":"/etc/passwd"}}')) WHERE id = 1)";
+
+// A journal of version 5 has no jobspec that a submission is refused for.
+TEST_F(JournalDamageTest, FilesThatAreNotAcceptedAreDamage) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    add_job(*journal, 1);
+  }
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  EXPECT_EQ(SQLite::Database(file(), SQLite::OPEN_READWRITE).exec(kFilesThatAreRefused), 1);
+  EXPECT_THAT(check_journal(dir_)->damage, Contains("jobspec 1"));
+}
+
+// One of version 4 may have: they were ignored.
+TEST_F(JournalDamageTest, FilesThatWereIgnoredAreNoDamageAndARepairKeepsTheirJob) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->add_batch({JobId(1), 1, testing::a_jobspec(), false});
+    journal->add_event(JobId(1), 1, {1, event::Submit{}});
+    ASSERT_TRUE(journal->commit());
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    EXPECT_EQ(db.exec(kFilesThatAreRefused), 1);
+    db.exec("DROP TABLE event_packs");
+    db.exec("PRAGMA user_version = 4");
+  }
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, IsEmpty());
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  const auto batches = journal->active_batches();
+  ASSERT_TRUE(batches);
+  ASSERT_EQ(batches->size(), 1u);
+  const auto made = make_submission(batches->front().jobspec, false);
+  ASSERT_TRUE(made) << to_string(made.error());
+  EXPECT_EQ(made->files, nullptr);
+}
+
   {
     auto journal = open();
     ASSERT_TRUE(journal);
