@@ -279,6 +279,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
       forgotten_array = {record.user, record.queue};
       continue;
     }
+    if (ended.getColumn(2).getString() == kNotCounted) continue;
     ++gone.count;
     gone.rows.push_back(
         {job_id(ended.getColumn(1)), 1, ended.getColumn(2).getString(), record.user, record.queue});

@@ -104,6 +104,9 @@ inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
 // Another one after each loss of commits, whose events' numbers are given again.
 inline constexpr const char* kEventEra = "events.era";
 
+// In jobs.result, of a record that is no job's: of an array whose tasks have records of their own.
+inline constexpr const char* kNotCounted = "";
+
 inline constexpr const char* kDefaultQueue = "queue.default";
 
 }  // namespace holon::instance

@@ -12,6 +12,7 @@
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/rows.hpp"
+#include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -80,6 +81,18 @@ std::vector<LostArray> lost_arrays(SQLite::Database& journal) {
   return found;
 }
 
+// For whoever asks for its number. It is no job beside its tasks, which are counted; one that was
+// over has its own record.
+void record_array(SQLite::Database& journal, const LostArray& array, const std::string& path,
+                  Time now) {
+  SQLite::Statement put(journal, "INSERT OR IGNORE INTO jobs VALUES(?,?,?)");
+  put_record(put, lost_record(path, static_cast<std::uint64_t>(array.id), now), kNotCounted);
+  SQLite::Statement of_no_job(journal, "UPDATE jobs SET result = ? WHERE id = ?");
+  of_no_job.bind(1, std::string(kNotCounted));
+  of_no_job.bind(2, array.id);
+  of_no_job.exec();
+}
+
 // Returns how many have one.
 std::int64_t record_ended_tasks(SQLite::Database& journal, const LostArray& array,
                                 const std::string& path, Time now) {
@@ -97,7 +110,7 @@ std::int64_t record_ended_tasks(SQLite::Database& journal, const LostArray& arra
       record.result = ended.getColumn(2).getString();
       record.reason =
           fmt::format("a task of job {}, of which the journal has lost the rest", array.id);
-      put_record(put, record);
+      put_record(put, record, record.result);
     }
   }
   return recorded;
@@ -128,7 +141,9 @@ std::vector<std::string> settle_lost_arrays(SQLite::Database& journal, Time now)
   std::vector<std::string> words;
   const auto grant = read_grant(journal);
   for (const LostArray& array : lost_arrays(journal)) {
-    const auto recorded = record_ended_tasks(journal, array, grant ? grant->path : "/", now);
+    const std::string path = grant ? grant->path : "/";
+    record_array(journal, array, path, now);
+    const auto recorded = record_ended_tasks(journal, array, path, now);
     take_out(journal, array);
     if (array.stop < array.end) note_unused(journal, {array.stop, array.end});
     words.push_back(fmt::format("array {}, {} tasks; of {} the result is known", array.id,

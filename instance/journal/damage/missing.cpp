@@ -90,10 +90,11 @@ msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, T
   return record;
 }
 
-void put_record(SQLite::Statement& put, const msg::JobRecord& record) {
+void put_record(SQLite::Statement& put, const msg::JobRecord& record,
+                const std::string& counted_as) {
   const std::string data = transport::pack(record);
   put.bind(1, static_cast<std::int64_t>(record.id));
-  put.bind(2, record.result);
+  put.bind(2, counted_as);
   put.bind(3, data.data(), static_cast<int>(data.size()));
   put.exec();
   put.reset();
@@ -106,8 +107,10 @@ void record_lost_jobs(SQLite::Database& journal, const std::vector<Numbers>& los
   std::int64_t left = kMostRecorded;
   for (const auto& [first, stop] : lost) {
     std::int64_t id = first;
-    for (; id < stop && left > 0; ++id, --left)
-      put_record(put, lost_record(path, static_cast<std::uint64_t>(id), now));
+    for (; id < stop && left > 0; ++id, --left) {
+      const auto record = lost_record(path, static_cast<std::uint64_t>(id), now);
+      put_record(put, record, record.result);
+    }
     if (id < stop) note_unused(journal, {id, stop});
   }
 }

@@ -32,8 +32,9 @@ msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, T
 // So many records are made of lost jobs.
 inline constexpr std::int64_t kMostRecorded = 100'000;
 
-// `put`: INSERT INTO jobs VALUES(?,?,?).
-void put_record(SQLite::Statement& put, const msg::JobRecord& record);
+// `put`: INSERT INTO jobs VALUES(?,?,?). `counted_as`: the record's result, or kNotCounted.
+void put_record(SQLite::Statement& put, const msg::JobRecord& record,
+                const std::string& counted_as);
 
 // No job has these numbers, or has anything left (kUnusedNumbers in schema.hpp). Throws what
 // SQLiteCpp throws.

@@ -101,7 +101,7 @@ Result<std::vector<EndedRow>> Journal::ended_rows(JobId after, std::size_t limit
         if (auto owner = owner_in(q.getColumn(3), row.id, state_->records)) {
           row.user = std::move(owner->user);
           row.queue = std::move(owner->queue);
-          row.is_array = owner->tasks > 0;
+          row.is_array = owner->tasks > 0 || row.result == kNotCounted;
         }
       rows.push_back(std::move(row));
     }
@@ -114,7 +114,7 @@ Result<std::map<std::string, std::int64_t>> Journal::inactive_counts() const {
     SQLite::Statement q(
         state_->db,
         "SELECT result, sum(n) FROM (SELECT result, 1 AS n FROM jobs WHERE id NOT IN "
-        "(SELECT id FROM arrays) UNION ALL SELECT result, count FROM task_ends) "
+        "(SELECT id FROM arrays) AND result <> '' UNION ALL SELECT result, count FROM task_ends) "
         "GROUP BY result");
     std::map<std::string, std::int64_t> counts;
     while (q.executeStep()) counts[q.getColumn(0).getString()] = q.getColumn(1).getInt64();

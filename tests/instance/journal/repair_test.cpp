@@ -20,6 +20,7 @@
 #include "instance/array/array.hpp"
 #include "instance/array/ended.hpp"
 #include "instance/instance_id.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/repair.hpp"
@@ -40,7 +41,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
 constexpr const char* kFilesThatAreRefused =
     "UPDATE specs SET jobspec = json_set(jobspec, '$.attributes.system.files', "
     R"(json('{"link":{"mode":41471,"data":"/etc/passwd"}}')) WHERE id = 1)";
@@ -87,6 +87,7 @@ TEST_F(JournalDamageTest, FilesThatWereIgnoredAreNoDamageAndARepairKeepsTheirJob
   EXPECT_EQ(made->files, nullptr);
 }
 
+TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
   {
     auto journal = open();
     ASSERT_TRUE(journal);
@@ -274,6 +275,15 @@ TEST_F(JournalDamageTest, AnOpenArrayThatLostWhatItWasLeavesNoJobsInItsRoom) {
                                            "COMPLETED", "COMPLETED", "FAILED"};
       if (!is_last) expected.push_back("COMPLETED");
       EXPECT_EQ(results, expected);
+      // Job 2 is the array, which is no job beside its tasks.
+      const std::map<std::string, std::int64_t> counts = {{"COMPLETED", is_last ? 5 : 6},
+                                                          {"FAILED", 1}};
+      EXPECT_EQ(*journal->inactive_counts(), counts);
+      std::int64_t counted = 0;
+      const auto rows = journal->ended_rows(JobId(0), 100);
+      ASSERT_TRUE(rows);
+      for (const EndedRow& row : *rows) counted += row.is_array ? 0 : 1;
+      EXPECT_EQ(counted, is_last ? 6 : 7) << "of each user, too";
     }
 }
 
