@@ -367,9 +367,13 @@ std::string GraphTask::place_of(const std::string& key, std::size_t way) const {
   return steps.empty() ? place : document->place(steps);
 }
 
-std::string GraphTask::where_is(const std::string& key, std::size_t way) const {
+bool GraphTask::is_default(const std::string& key, std::size_t way) const {
   const auto steps = way_to(key, way);
-  if (!steps.empty() && steps.front() == "defaults") return document->place(steps) + ", defaults";
+  return !steps.empty() && steps.front() == "defaults";
+}
+
+std::string GraphTask::where_is(const std::string& key, std::size_t way) const {
+  if (is_default(key, way)) return place_of(key, way) + ", defaults";
   return fmt::format("{}, task {}", place_of(key, way), name);
 }
 
@@ -378,18 +382,22 @@ std::string key_of_option(const std::string& word) {
   return word.substr(2, word.find('=') - 2);
 }
 
-std::string about_unknown_key(const std::string& key, std::vector<std::string> options) {
+std::string about_unknown_key(const std::string& key, std::vector<std::string> options,
+                              bool in_defaults) {
+  const std::string what = in_defaults ? "option of holon submit" : "key of a task";
   std::erase_if(options, is_not_for_tasks);
-  options.insert(options.end(), kOwnKeys.begin(), kOwnKeys.end());
-  options.insert(options.end(), kGraphSchemes.begin(), kGraphSchemes.end());
+  if (!in_defaults) {
+    options.insert(options.end(), kOwnKeys.begin(), kOwnKeys.end());
+    options.insert(options.end(), kGraphSchemes.begin(), kGraphSchemes.end());
+  }
   const auto close = nearest(key, options);
   if (!close.empty())
-    return fmt::format("'{}' is no key of a task; did you mean {}?", key, fmt::join(close, " or "));
+    return fmt::format("'{}' is no {}; did you mean {}?", key, what, fmt::join(close, " or "));
+  if (in_defaults)
+    return fmt::format("'{}' is no {}; its options are accepted without their dashes", key, what);
   return fmt::format(
-      "'{}' is no key of a task; accepted are {}, {}, and the options of holon submit without "
-      "their "
-      "dashes",
-      key, fmt::join(kOwnKeys, ", "), fmt::join(kGraphSchemes, ", "));
+      "'{}' is no {}; accepted are {}, {}, and the options of holon submit without their dashes",
+      key, what, fmt::join(kOwnKeys, ", "), fmt::join(kGraphSchemes, ", "));
 }
 
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file) {

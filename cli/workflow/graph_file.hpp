@@ -35,6 +35,8 @@ struct GraphTask {
   std::string place_of(const std::string& key, std::size_t way) const;
   // The same with whose it is: "campaign.toml:14, task fit", "campaign.toml:2, defaults".
   std::string where_is(const std::string& key, std::size_t way) const;
+  // Does it stand in [defaults], and nowhere nearer?
+  bool is_default(const std::string& key, std::size_t way) const;
 
  private:
   // {"task", "3", "time"}; empty: the key stands nowhere.
@@ -45,8 +47,9 @@ struct GraphTask {
 std::string key_of_option(const std::string& word);
 
 // What is said of a key that is neither of a task nor one of `options`: the nearest that is, or
-// what is accepted.
-std::string about_unknown_key(const std::string& key, std::vector<std::string> options);
+// what is accepted. `in_defaults`: it stands in [defaults], where options alone are accepted.
+std::string about_unknown_key(const std::string& key, std::vector<std::string> options,
+                              bool in_defaults);
 
 // Each behind all that it waits for, otherwise in the order of the file. Errors: invalid_argument
 // with the place: a file that cannot be read: no TOML or JSON, a key or value that is not

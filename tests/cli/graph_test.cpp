@@ -183,10 +183,11 @@ TEST(GraphFile, OfAMisspeltKeyTheNearestOneIsNamed) {
                 "'command'?"));
   EXPECT_THAT(refusal_of("[[task]]\nnam = \"a\"\ncommand = [\"x\"]\n"),
               HasSubstr("g.toml:2: has no 'name'; is 'nam' meant to be it?"));
-  EXPECT_EQ(about_unknown_key("varients", {"time"}),
+  EXPECT_EQ(about_unknown_key("varients", {"time"}, false),
             "'varients' is no key of a task; did you mean variants?");
-  EXPECT_THAT(about_unknown_key("afterokk", {}), HasSubstr("; did you mean afterok"));
-  EXPECT_THAT(about_unknown_key("zzzzzzzz", {"time"}), HasSubstr("accepted are name, command"));
+  EXPECT_THAT(about_unknown_key("afterokk", {}, false), HasSubstr("; did you mean afterok"));
+  EXPECT_THAT(about_unknown_key("zzzzzzzz", {"time"}, false),
+              HasSubstr("accepted are name, command"));
 }
 
 // Said by `holon submit` itself, which knows the options.
@@ -216,8 +217,12 @@ TEST(GraphFile, AnOptionThatIsWrongIsFoundInTheFile) {
     std::ofstream(file) << "[defaults]\n" << line << "[[task]]\nname = \"a\"\ncommand = [\"x\"]\n";
     return run_cli({"submit", "--file", file}).err;
   };
-  EXPECT_THAT(said_of_defaults("foo = 1\n"),
-              testing::StartsWith(place + ":2, defaults: 'foo' is no key of a task"));
+  // Keys of tasks are refused there, and not offered.
+  EXPECT_EQ(said_of_defaults("foo = 1\n"),
+            place + ":2, defaults: 'foo' is no option of holon submit; did you mean for?\n");
+  EXPECT_EQ(said_of_defaults("variant = 1\n").find("variants"), std::string::npos);
+  EXPECT_EQ(said_of_defaults("tiem = \"1m\"\n"),
+            place + ":2, defaults: 'tiem' is no option of holon submit; did you mean time?\n");
   EXPECT_THAT(said_of_defaults("time = \"soon\"\n"),
               testing::StartsWith(place + ":2, defaults: -t,--time-limit: 'soon'"));
   std::filesystem::remove(file);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -216,18 +217,21 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
 class TaskOptions {
  public:
   // Errors: invalid_argument; where: the key of the option that is wrong, if it is one alone.
-  Result<SubmitArgs> read(const std::vector<std::string>& words) {
+  // `in_defaults` says where that key stands.
+  Result<SubmitArgs> read(const std::vector<std::string>& words,
+                          const std::function<bool(const std::string& key)>& in_defaults) {
     if (const auto known = known_.find(words); known != known_.end()) return known->second;
-    auto args = parsed(words);
+    auto args = parsed(words, in_defaults);
     if (args) return known_.emplace(words, std::move(*args)).first->second;
     for (const auto& word : words)
-      if (auto alone = parsed({word}); !alone) return tl::unexpected(alone.error());
+      if (auto alone = parsed({word}, in_defaults); !alone) return tl::unexpected(alone.error());
     return fail(args.error().code, args.error().what);
   }
 
  private:
   // Errors: as the parser of the command line words them.
-  static Result<SubmitArgs> parsed(const std::vector<std::string>& words) {
+  static Result<SubmitArgs> parsed(const std::vector<std::string>& words,
+                                   const std::function<bool(const std::string&)>& in_defaults) {
     std::ostringstream out, err;
     Io io{out, err};
     Invocation inner{io, words, {}, false};
@@ -237,7 +241,8 @@ class TaskOptions {
     if (words.size() == 1)
       if (const std::string key = key_of_option(words.front());
           !parser.knows((key.size() == 1 ? "-" : "--") + key))
-        return fail(Errc::invalid_argument, about_unknown_key(key, long_names(parser)), key);
+        return fail(Errc::invalid_argument,
+                    about_unknown_key(key, long_names(parser), in_defaults(key)), key);
     if (!parser.parse(inner)) return args;
     std::string what = err.str();
     constexpr std::string_view kVerb = "holon submit: ";
@@ -302,7 +307,8 @@ class GraphMaker {
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
     const auto known = known_.find(words);
     if (known != known_.end() && !takes_entries) return known->second;
-    auto args = options_.read(words);  // with the files that go along
+    const auto in_defaults = [&](const std::string& key) { return read.is_default(key, way); };
+    auto args = options_.read(words, in_defaults);  // with the files that go along
     if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     args->command = task.command;
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
