@@ -97,7 +97,9 @@ class Supervisor {
       stop();
     }
     reactor_.run();
-    starter_.end();
+    if (!starter_.end())
+      say("the starter has not ended within 10 s: the system has not ended a task of a user yet; "
+          "both go when it has");
     launch::end_own_children();  // what tasks and programs have left behind
     return code_;
   }

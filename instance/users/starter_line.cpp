@@ -40,16 +40,18 @@ void StarterLine::when_idle(std::function<void()> then) {
   look_ = reactor_.after(kLookForIdle, [this, then = std::move(then)] { when_idle(then); });
 }
 
-// Its end of the connection closes with its process.
-void StarterLine::end() {
-  if (!is_there()) return;
+// Its end of the connection closes with its process. An answer that nobody waited for may lie in
+// front of that.
+bool StarterLine::end(int patience) {
+  if (!is_there()) return true;
   closed_.cancel();
   of_agent_ = {};
   shutdown(fd_.get(), SHUT_WR);
   pollfd look{fd_.get(), POLLIN, 0};
   char byte = 0;
-  while (poll(&look, 1, kAnswerPatience) == 1 && recv(fd_.get(), &byte, 1, MSG_DONTWAIT) > 0)
-    continue;
+  while (poll(&look, 1, patience) == 1)
+    if (recv(fd_.get(), &byte, 1, MSG_DONTWAIT) <= 0) return true;
+  return false;
 }
 
 // Requests that are being served and tasks that are kept. nullopt: the starter does not answer.

@@ -36,10 +36,13 @@ class StarterLine {
   // Calls `then` when no task of somebody is kept: those of an agent end soon after it. At once
   // where there is no starter. One call at a time.
   void when_idle(std::function<void()> then);
-  // Lets the starter end, and waits until it has. REQUIRES: no agent has its connection any more.
-  void end();
+  // Lets the starter end, and waits until it has, for `patience` ms at most: below it may be a task
+  // that the system cannot end, as one that waits for a file server which is down. False: it has
+  // not ended. At once where there is none. REQUIRES: no agent has its connection any more.
+  [[nodiscard]] bool end(int patience = kEndPatience);
 
  private:
+  static constexpr int kEndPatience = 10'000;
   std::optional<std::uint32_t> count() const;
 
   transport::Reactor& reactor_;
