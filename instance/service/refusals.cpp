@@ -4,14 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <string_view>
+#include <utility>
 
 #include "base/printable.hpp"
 
 namespace holon::instance {
 namespace {
 
-constexpr Duration kQuiet = 60'000;
-constexpr std::size_t kMostSources = 1000;
 constexpr std::size_t kLongest = 500;  // bytes of what is said
 
 std::string source_of(const transport::Request& request) {
@@ -27,34 +26,27 @@ std::string source_of(const transport::Request& request) {
 
 }  // namespace
 
-std::string Refusals::note(const std::string& source, const std::string& what, Time now) {
-  if (!sources_.contains(source) && sources_.size() >= kMostSources) {
-    std::erase_if(sources_, [now](const auto& known) {
-      return distance(known.second.logged, now) >= kQuiet;
-    });
-    // More sources in a minute than that: the rest goes into one line.
-    if (sources_.size() >= kMostSources && source != "others") return note("others", what, now);
-  }
-  const auto [at, fresh] = sources_.try_emplace(source);
-  Source& known = at->second;
-  if (!fresh && distance(known.logged, now) < kQuiet) {
-    ++known.unlogged;
-    return {};
-  }
+std::string Refusals::note(std::string source, const std::string& what, Time now) {
+  const auto untold = counts_.tell(source, now);
+  if (!untold) return {};
   // Names that a client has chosen may be in it.
   std::string line =
       fmt::format("refused {}: {}", source, printable(std::string_view(what).substr(0, kLongest)));
-  if (known.unlogged > 0) line += fmt::format(" (and {} requests before)", known.unlogged);
-  known = {now, 0};
+  if (*untold > 0) line += fmt::format(" (and {} requests before)", *untold);
   return line;
 }
 
 void Refusals::refuse(const transport::Request& request, const Error& error, Time now) {
-  if (const auto line = note(source_of(request), error.what, now); !line.empty()) {
-    spdlog::warn(line);
-    on_logged(request, error);
-  }
+  keep(source_of(request), request, error, now);
   request.fail(error);
+}
+
+void Refusals::keep(std::string source, const transport::Request& request, const Error& error,
+                    Time now) {
+  const auto line = note(std::move(source), error.what, now);
+  if (line.empty()) return;
+  spdlog::warn(line);
+  on_logged(request, error);
 }
 
 }  // namespace holon::instance

@@ -1,12 +1,11 @@
 // refusals.hpp - says no to requests, and logs it: once a source and minute, so that nobody fills a
 // disk by asking.
 #pragma once
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 
 #include "base/time.hpp"
+#include "transport/refusal_counts.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
@@ -20,16 +19,15 @@ class Refusals {
   // Answers `request` with `error`.
   void refuse(const transport::Request& request, const Error& error, Time now);
 
+  // Logs one that was answered already. `source`: whose minute it is.
+  void keep(std::string source, const transport::Request& request, const Error& error, Time now);
+
   // The line to be logged; empty: this source was refused within the last minute, and is counted.
   // Public for its test.
-  std::string note(const std::string& source, const std::string& what, Time now);
+  std::string note(std::string source, const std::string& what, Time now);
 
  private:
-  struct Source {
-    Time logged = 0;
-    std::uint64_t unlogged = 0;
-  };
-  std::map<std::string, Source> sources_;
+  transport::RefusalCounts counts_;
 };
 
 }  // namespace holon::instance

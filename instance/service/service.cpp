@@ -1,6 +1,6 @@
 #include "instance/service/service.hpp"
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include <utility>
 
@@ -19,20 +19,25 @@ using transport::Request;
 using transport::unpack;
 
 // Whom the agent of another node has refused something there, which is logged and kept as what is
-// refused here.
+// refused here, and no oftener, whatever the agent says.
 void keep_refusals(const Request& request, Core& core) {
   using Principal = transport::Principal;
   const auto told = unpack<launch::msg::RefusedRequest>(request.payload());
   if (!told) return request.fail(told.error());
+  if (told->refused.size() > launch::msg::kMostRefusalsTold)
+    return request.fail({Errc::out_of_range,
+                         fmt::format("{} refusals, of which {} may be told at once",
+                                     told->refused.size(), launch::msg::kMostRefusalsTold),
+                         "refused"});
   const std::string agent = request.principal().name;
   for (const auto& refusal : told->refused) {
     Principal who;
     if (refusal.uid >= 0)
       who = {Principal::Kind::munge, static_cast<std::uint32_t>(refusal.uid), 0, refusal.pid,
              agent};
-    const Error why{Errc::denied, printable(refusal.why), {}};
-    spdlog::warn("refused user {} at {}: {}", refusal.uid, agent, why.what);
-    core.audit.refused(transport::request_of(who, refusal.topic, ""), why);
+    core.refusals.keep(fmt::format("user {} at the socket of {}", refusal.uid, agent),
+                       transport::request_of(who, refusal.topic, ""),
+                       {Errc::denied, printable(refusal.why), {}}, core.clock.now());
   }
   core.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }

@@ -8,9 +8,7 @@
 namespace holon::launch {
 namespace {
 
-constexpr Duration kQuiet = 60'000;       // between two notes of one user
-constexpr std::size_t kMostUntold = 100;  // while there is no broker
-constexpr std::size_t kMostUsers = 1'000;
+constexpr Duration kToldAgain = 1'000;       // ms after an answer that was an error
 constexpr std::size_t kLongestReason = 500;  // bytes of a topic or a reason
 
 }  // namespace
@@ -20,11 +18,9 @@ void RefusalNotes::add(const transport::Request& request, std::string why) {
   const bool is_known = who.kind == transport::Principal::Kind::ipc;
   msg::Refusal note;
   if (is_known) note.uid = who.uid, note.pid = who.pid;
-  const Time now = reactor_.now();
-  std::erase_if(noted_at_,
-                [now](const auto& known) { return distance(known.second, now) >= kQuiet; });
-  if (untold_.size() >= kMostUntold || noted_at_.size() >= kMostUsers) return;
-  if (!noted_at_.emplace(note.uid, now).second) return;
+  if (untold_.size() >= msg::kMostRefusalsTold) return;
+  std::string user = std::to_string(note.uid);
+  if (!counts_.tell(user, reactor_.now())) return;
   note.topic = request.topic().substr(0, kLongestReason);
   note.why = std::move(why);
   note.why.resize(std::min(note.why.size(), kLongestReason));
@@ -46,7 +42,10 @@ void RefusalNotes::tell() {
                 told = untold_.size()](const Result<std::string>& answer) {
                  if (is_here.expired()) return;
                  is_told_ = false;
-                 if (!answer) return;  // with the next one, or when the broker is back
+                 if (!answer) {
+                   again_ = reactor_.after(kToldAgain, [this] { tell(); });
+                   return;
+                 }
                  untold_.erase(untold_.begin(),
                                untold_.begin() + static_cast<std::ptrdiff_t>(told));
                  tell();

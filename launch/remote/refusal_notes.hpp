@@ -1,17 +1,17 @@
 // refusal_notes.hpp - whom the agent of another node has refused something at its socket there, for
 // the audit of the instance (holon audit).
 //
-// A client is told at once; the broker is told when it takes what the agent says, again after a
-// lost connection, of each user and minute the first refusal only: whoever asks without end fills
-// neither the memory of the agent nor the audit.
+// A client is told at once; the broker is told when it takes what the agent says, again where it
+// did not, of each user and minute the first refusal only: whoever asks without end fills neither
+// the memory of the agent nor the audit. The broker does not count on that (service.cpp).
 #pragma once
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "transport/codec/fields.hpp"
+#include "transport/refusal_counts.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::launch {
@@ -25,6 +25,9 @@ struct Refusal {
   std::string why;
   HOLON_FIELDS(uid, pid, topic, why)
 };
+
+// Of one "agent.refused".
+inline constexpr std::size_t kMostRefusalsTold = 100;
 
 // "agent.refused": asked by an agent on another node, of clients of its socket. Answer: Empty.
 struct RefusedRequest {
@@ -52,9 +55,10 @@ class RefusalNotes {
   transport::Reactor& reactor_;
   transport::Client& broker_;
   bool is_open_ = false;
-  bool is_told_ = false;                   // an answer is awaited
-  std::vector<msg::Refusal> untold_;       // the oldest first
-  std::map<std::int64_t, Time> noted_at_;  // by user
+  bool is_told_ = false;              // an answer is awaited
+  std::vector<msg::Refusal> untold_;  // the oldest first
+  transport::RefusalCounts counts_;   // by user
+  transport::Subscription again_;
   // Goes with it: an answer that comes later is nobody's.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -177,6 +177,18 @@ TEST_F(RelayTest, WhomItRefusesTheBrokerIsTold) {
   EXPECT_EQ(refused_.size(), 2U);
 }
 
+// Over the same connection, and without another refusal.
+TEST_F(RelayTest, WhatTheBrokerDidNotTakeOfRefusalsItIsToldAgain) {
+  relay_->refusals().resume();
+  takes_refusals_ = false;
+  EXPECT_EQ(ask(*client(), {"agent.hello"}).error().code, Errc::denied);
+  EXPECT_TRUE(until([&] { return refused_.size() == 2; }));
+  takes_refusals_ = true;
+  EXPECT_TRUE(until([&] { return refused_.size() == 3; }));
+  EXPECT_EQ(refused_.back().refused.size(), 1U);
+  EXPECT_EQ(refused_.back().refused[0].topic, "agent.hello");
+}
+
 TEST_F(RelayTest, WhatOnlyTheAgentSaysIsNotPassedOn) {
   const auto one = client();
   for (const char* topic : {"agent.hello", "agent.report", "agent.join"})
