@@ -1,12 +1,15 @@
 // blocking_client.cpp - turns a private reactor until the one answer that is waited for has come.
 #include "transport/blocking_client.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 
 #include "transport/endpoint.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::transport {
 namespace {
@@ -24,6 +27,15 @@ bool directory_is_there(const std::string& ipc_uri) {
   std::error_code ignored;
   const std::filesystem::path socket = ipc_uri.substr(std::string_view("ipc://").size());
   return std::filesystem::is_directory(socket.parent_path(), ignored);
+}
+
+// Was the instance of this socket killed? Its supervisor's lock is there, and nobody holds it: no
+// other broker will listen here. Where there is no lock nothing is known.
+bool is_abandoned(const std::string& ipc_uri) {
+  const std::filesystem::path socket = ipc_uri.substr(std::string_view("ipc://").size());
+  const std::string dir = socket.parent_path();
+  const std::string lock = dir + "/" + SupervisorLock::kFile;
+  return access(lock.c_str(), R_OK) == 0 && !supervisor_lives(dir);
 }
 
 tl::unexpected<Error> nobody_there(const std::string& uri, Duration timeout) {
@@ -56,6 +68,11 @@ Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration 
   if (uri.starts_with("ipc://")) {
     const auto state = probe_ipc(uri);
     if (!state) return tl::unexpected<Error>(state.error());
+    if (*state != IpcState::alive && is_abandoned(uri))
+      return fail(Errc::disconnected,
+                  "the instance that listened here is gone: it was killed, and has no supervisor "
+                  "that would start a broker again",
+                  uri);
     if (*state == IpcState::absent) {
       if (!directory_is_there(uri)) return nobody_there(uri, 0);
       timeout = timeout == 0 ? kRestart : std::min(timeout, kRestart);

@@ -13,6 +13,7 @@
 #include "transport/codec/fields.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::transport {
 namespace {
@@ -154,6 +155,27 @@ TEST_F(BlockingClientTest, NobodyThereIsSaidInWordsThatFit) {
   EXPECT_EQ(BlockingClient::connect("nonsense", 100).error().code, Errc::invalid_argument);
   EXPECT_EQ(BlockingClient::connect("ipc://" + std::string(200, 'x'), 100).error().code,
             Errc::invalid_argument);
+}
+
+TEST_F(BlockingClientTest, NobodyIsWaitedForWhereTheSupervisorIsGone) {
+  SupervisorLock(dir_).take();  // and let go, as by one that was killed
+  begin();
+  stop();
+  for (const bool is_stale : {true, false}) {
+    if (!is_stale) std::filesystem::remove(dir_ + "/s");
+    const auto gone = BlockingClient::connect(uri_, 100);
+    ASSERT_FALSE(gone);
+    EXPECT_EQ(gone.error().code, Errc::disconnected);
+    EXPECT_NE(gone.error().what.find("it was killed"), std::string::npos) << gone.error().what;
+  }
+}
+
+TEST_F(BlockingClientTest, ASupervisorThatLivesStartsAnotherServer) {
+  SupervisorLock lock(dir_);
+  lock.take();
+  begin();
+  stop();
+  expect_to_wait_for_the_next();
 }
 
 TEST_F(BlockingClientTest, AServerThatIsBeingRestartedIsWaitedFor) {
