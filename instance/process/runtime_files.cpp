@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr time_t kYoung = 60;         // s
-constexpr time_t kUntouched = 7'200;  // s; a supervisor touches its files more often
+constexpr time_t kYoung = kYoungRuntimeDir / 1'000;  // s
+constexpr time_t kUntouched = 7'200;                 // s; a supervisor touches its files more often
 
 // Seconds since somebody wrote or touched it; nullopt: it is no regular file.
 std::optional<time_t> age_of(const fs::path& file) {
@@ -33,8 +33,9 @@ std::optional<time_t> age_of(const fs::path& file) {
   return time(nullptr) - info.st_mtime;
 }
 
-// A supervisor makes its lock within moments. One without a lock that was not touched for long was
-// ended before it had one.
+// A supervisor takes its lock within moments of making the file; one that was stopped in between
+// makes its directory again. A directory without a lock that was not touched for long was left by a
+// supervisor that was ended before it had made one.
 bool is_abandoned(const fs::path& dir) {
   struct stat folder {};
   if (lstat(dir.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != geteuid())

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
@@ -34,11 +35,14 @@ class RuntimeFiles {
 // Its mode where others may pass through it.
 void open_to_everybody(const std::string& runtime_dir);
 
+// A runtime directory of this age has a supervisor that holds its lock, or is abandoned.
+inline constexpr Duration kYoungRuntimeDir = 5'000;
+
 // Removes the runtime directories in `base` that killed supervisors, and killed agents on other
 // nodes than their broker's, have left: those of this user, with an instance's files or kAgentFile,
 // whose lock nobody holds; and the output that such an agent has kept
-// (launch/remote/output_note.hpp). One that is younger than a minute stays: its owner may be about
-// to take the lock.
+// (launch/remote/output_note.hpp). One that is younger than kYoungRuntimeDir stays: its owner may
+// be about to take the lock. O(entries of `base`).
 void remove_abandoned_runtime_dirs(const std::string& base);
 
 }  // namespace holon::instance

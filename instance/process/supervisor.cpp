@@ -134,10 +134,11 @@ class Supervisor {
       keep_files();
       keep_state_dir();
     }));
-    watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
-    watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
-      remove_abandoned_runtime_dirs(base);
+    watches_.push_back(reactor_.every(kFilesTouch, [this] {
+      files_.touch();
+      remove_abandoned();
     }));
+    watches_.push_back(reactor_.after(kFilesLook, [this] { remove_abandoned(); }));
     if (auto watched = starter_.watch([this] { lose(kNoStarter, kStarterEnded); }); !watched)
       return watched;
     auto claim = StateClaim::take(options_.start.state_dir, options_.runtime_dir);
@@ -145,9 +146,15 @@ class Supervisor {
     claim_ = std::move(*claim);
     mark_processes();
     end_earlier_runs();
-    earlier_runs_.when_gone([this] { begin_or_give_up([this] { return start_all(); }); });
+    earlier_runs_.when_gone([this] {
+      begin_or_give_up([this] { return start_all(); });
+      // The supervisors of a killed tree may have ended just now, and their directories be young.
+      last_look_ = reactor_.after(kYoungRuntimeDir + kFilesLook, [this] { remove_abandoned(); });
+    });
     return {};
   }
+
+  void remove_abandoned() const { remove_abandoned_runtime_dirs(parent_of(options_.runtime_dir)); }
 
   // A child is part of its parent's tree, and known by its job there; a root is its own.
   void mark_processes() {
@@ -564,7 +571,7 @@ class Supervisor {
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, agents_timer_,
-      program_timer_, last_timer_;
+      program_timer_, last_timer_, last_look_;
 };
 
 }  // namespace
@@ -594,6 +601,8 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
   }
   std::error_code ignored;
   std::filesystem::remove_all(options.runtime_dir, ignored);
+  // Nobody else may come who removes what killed ones have left. A child leaves that to its root.
+  if (!options.start.grant) remove_abandoned_runtime_dirs(parent_of(options.runtime_dir));
   return code;
 }
 

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "launch/remote/output_note.hpp"
+#include "places.hpp"  // written by CMake
 #include "transport/endpoint.hpp"
 
 namespace holon::instance {
@@ -49,9 +50,11 @@ class AbandonedDirs : public ::testing::Test {
 
 TEST_F(AbandonedDirs, OldOnesWithoutASupervisorAreRemoved) {
   const auto old = make("holon-abcdef", 3600);
+  const auto of_a_short_life = make("holon-short1", 30);
   const auto never_begun = make_without_lock("holon-begun1", 3 * 3600);
   remove_abandoned_runtime_dirs(base_);
   EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(of_a_short_life));
   EXPECT_FALSE(fs::exists(never_begun));
 }
 
@@ -68,8 +71,28 @@ TEST_F(AbandonedDirs, AKilledAgentsGoesWithTheOutputThatItKept) {
   EXPECT_TRUE(fs::exists(foreign)) << "no folder of an agent's is called so";
 }
 
+// Of an instance that nobody starts again.
+TEST_F(AbandonedDirs, AnInstanceThatEndsRemovesThoseOfOthers) {
+  const std::string dirs = "TMPDIR=" + base_ + " XDG_RUNTIME_DIR=" + base_;
+  const auto young = base_ + "/holon-killed";
+  const auto script = base_ + "/program";
+  fs::create_directory(base_ + "/other");
+  // It comes behind the look that a supervisor has as it begins.
+  std::ofstream(script) << "for i in $(seq 300); do [ -e " << base_
+                        << "/holon-before ] || break; sleep 0.1; done\n"
+                        << "mv " << base_ << "/other/holon-killed " << base_ << "\n";
+  make("holon-before", 3600);
+  make("other/holon-killed", 3600);
+  const std::string command =
+      dirs + " exec " HOLON_BINARY " start --resources node=1/core=1 --state-dir " + base_ +
+      "/state sh " + script;
+  EXPECT_EQ(system(command.c_str()), 0);
+  EXPECT_FALSE(fs::exists(base_ + "/other/holon-killed")) << "the program has moved it";
+  EXPECT_FALSE(fs::exists(young));
+}
+
 TEST_F(AbandonedDirs, OthersStay) {
-  const auto young = make("holon-young1", 5);
+  const auto young = make("holon-young1", -60);
   const auto named_otherwise = make("holon-campaign", 3600);
   const auto held = make("holon-held12", 3600);
   transport::SupervisorLock lock(held);
