@@ -35,7 +35,7 @@ int run_verb(Invocation& call) {
     call.args.erase(call.args.begin());  // holon help VERB
     call.args.push_back("--help");
   }
-  if (call.args[0] == "--version") call.args[0] = "version";
+  if (call.args[0] == "--version" || call.args[0] == "-V") call.args[0] = "version";
   return dispatch(verbs(), "holon", call);
 }
 

@@ -58,7 +58,9 @@ Io standard_io() {
   io.terminal = isatty(STDOUT_FILENO) == 1;
   io.err_terminal = isatty(STDERR_FILENO) == 1;
   io.input = STDIN_FILENO;
-  io.colour = io.terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  const std::string kind = environment("TERM");
+  io.dumb = kind.empty() || kind == "dumb";
+  io.colour = io.terminal && !io.dumb && environment("NO_COLOR").empty();
   io.unicode = locale_is_utf8();
   io.width = io.terminal ? window_width() : 0;
   return io;

@@ -14,14 +14,15 @@ struct Io {
   std::ostream& err;
   bool terminal = false;      // `out` is a person's terminal
   bool err_terminal = false;  // `err` is one
-  bool colour = false;        // on a terminal, unless NO_COLOR is set
+  bool dumb = false;          // the terminal cannot draw a line over itself: TERM is dumb or unset
+  bool colour = false;        // on a terminal that is not dumb, unless NO_COLOR is set
   bool unicode = false;       // the locale is UTF-8, so box characters are safe
   int width = 0;              // columns of the terminal; 0: as wide as the text is
   int input = -1;             // descriptor of standard input; -1: there is none to be passed on
 };
 
-// The process's own streams. Reads isatty, the window size, NO_COLOR, COLUMNS and the locale
-// variables.
+// The process's own streams. Reads isatty, the window size, TERM, NO_COLOR, COLUMNS and the
+// locale variables.
 Io standard_io();
 
 enum class Colour { plain, bold, dim, red, green, yellow, cyan };

@@ -93,12 +93,17 @@ std::int64_t wall_clock() {
       .count();
 }
 
-// Root is nobody's guest.
-bool is_of_another_user(const std::string& uri) {
+std::optional<struct stat> file_at(const std::string& uri) {
   constexpr std::string_view kIpc = "ipc://";
   struct stat info {};
-  return geteuid() != 0 && uri.starts_with(kIpc) &&
-         stat(uri.substr(kIpc.size()).c_str(), &info) == 0 && info.st_uid != geteuid();
+  const bool is_there = uri.starts_with(kIpc) && stat(uri.substr(kIpc.size()).c_str(), &info) == 0;
+  return is_there ? std::optional(info) : std::nullopt;
+}
+
+// Root is nobody's guest.
+bool is_of_another_user(const std::string& uri) {
+  const auto file = file_at(uri);
+  return geteuid() != 0 && file && file->st_uid != geteuid();
 }
 
 // Tries again while somebody is about to start a broker there; says so once.
@@ -129,6 +134,9 @@ Result<Client> Client::connect(const Address& address) {
   const auto found = address.uri.empty() ? find_instance() : address.uri;
   if (!found) return tl::unexpected(found.error());
   const auto uri = uri_of(*found);
+  if (const auto file = file_at(uri); file && !S_ISSOCK(file->st_mode))
+    return fail(Errc::disconnected,
+                "what is there is no socket, so no instance listens; HOLON_URI is wrong", uri);
   const auto keyed = transport::parse_keyed_uri(uri);
   if (!keyed) return tl::unexpected(keyed.error());
   auto client = *keyed            ? connect_proved(**keyed)

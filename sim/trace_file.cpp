@@ -165,6 +165,10 @@ Result<std::string> read_maybe_gzipped(const std::string& path) {
   }
 }
 
+std::string why_no_jobs(const SwfTrace& trace) {
+  return trace.skipped == 0 ? "the trace has no jobs" : "no job is left to simulate";
+}
+
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options) {
   if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
   Result<std::string> bytes = read_maybe_gzipped(path);

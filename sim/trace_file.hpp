@@ -19,6 +19,9 @@ Result<SwfTrace> read_json_lines(std::string_view bytes, const SwfOptions& optio
 // read_swf.
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options);
 
+// Why a trace without jobs has none. REQUIRES: it has none.
+std::string why_no_jobs(const SwfTrace& trace);
+
 // Uncompressed, at most `kMaxTraceBytes`. Errors: not_found, system, out_of_range, invalid_argument
 // (a broken gzip).
 inline constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 32;

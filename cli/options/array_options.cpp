@@ -124,6 +124,27 @@ std::optional<IndexRange> list_of_indices(const std::string& text, std::int64_t 
   return indices;
 }
 
+// What keeps `word` from being a range, where it looks like one; empty: it does not. `indices` is
+// what stands in front of '%'.
+std::string misfit_of(const std::string& word, const std::string& indices) {
+  if (indices.size() < word.size() && index_of(word.substr(indices.size() + 1)) == 0)
+    return ": at least one task runs at a time";
+  Idset seen;
+  for (std::size_t begin = 0; begin <= indices.size();) {
+    const std::size_t end = std::min(indices.find(',', begin), indices.size());
+    const std::string element = indices.substr(begin, end - begin);
+    const auto dash = element.find('-');
+    const auto first = index_of(element.substr(0, dash));
+    const auto last = dash == std::string::npos ? first : index_of(element.substr(dash + 1));
+    if (!first || !last) return {};
+    if (*last < *first || (!seen.empty() && seen.last() >= static_cast<std::uint64_t>(*first)))
+      return ": indices ascend, each is there once";
+    seen.insert(static_cast<std::uint64_t>(*first), static_cast<std::uint64_t>(*last));
+    begin = end + 1;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<IndexRange> parse_indices(const std::string& word) {
@@ -143,9 +164,9 @@ Result<IndexRange> parse_indices(const std::string& word) {
   const bool good = first && last && step && bounded && *first <= *last && *step >= 1;
   if (good) return IndexRange{*first, *step, (*last - *first) / *step + 1, *most};
   return fail(Errc::invalid_argument,
-              fmt::format("'{}' is no range of indices; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 "
+              fmt::format("'{}' is no range of indices{}; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 "
                           "(four at a time) are, from 0 to {}",
-                          word, instance::kMostIndex));
+                          word, misfit_of(word, indices), instance::kMostIndex));
 }
 
 void add_array_options(Parser& parser, ArrayOptions& options) {

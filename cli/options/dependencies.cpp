@@ -44,6 +44,11 @@ std::function<Status(const std::string&)> dependencies_reader(std::vector<std::s
     while (begin <= word.size()) {
       const std::size_t end = std::min(word.find(',', begin), word.size());
       const std::string item = word.substr(begin, end - begin);
+      if (item.empty())
+        return fail(Errc::invalid_argument,
+                    fmt::format("'{}' has an empty element; accepted are dependencies with one "
+                                "comma between them: afterok:3,afterany:7",
+                                word));
       // "afterok:7.3,5-9" are tasks of one array.
       const bool goes_on = begin > 0 && !into.back().starts_with("begin-time") &&
                            into.back().find('.') != std::string::npos && !item.empty() &&

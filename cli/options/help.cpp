@@ -8,12 +8,19 @@
 namespace holon::cli {
 namespace {
 
-constexpr std::size_t kHelpColumn = 26;  // where the explanation of an option begins
-constexpr std::size_t kDefaultWidth = 90;
+constexpr int kDefaultWidth = 80;
+constexpr int kLeastWidth = 40;
+constexpr int kMostWidth = 90;  // longer lines are hard to read
 
 std::size_t page_width(const Io& io) {
-  if (io.width <= 0) return kDefaultWidth;
-  return static_cast<std::size_t>(std::clamp(io.width, 50, 110));
+  return static_cast<std::size_t>(
+      std::clamp(io.width > 0 ? io.width : kDefaultWidth, kLeastWidth, kMostWidth));
+}
+
+// Where the explanation of an option begins.
+std::size_t help_column(std::size_t width) {
+  constexpr std::size_t kNarrow = 60;
+  return width < kNarrow ? 10 : 26;
 }
 
 // "-n, --ntasks N"
@@ -23,19 +30,47 @@ std::string label_of(const HelpPage::Option& option) {
   return option.value.empty() ? label : label + " " + option.value;
 }
 
-std::string entry(const std::string& label, const std::string& help, std::size_t width) {
+std::string entry(const std::string& label, const std::string& help, std::size_t width,
+                  std::size_t column) {
   std::string text = "  " + label;
-  const std::string indent(kHelpColumn, ' ');
+  const std::string indent(column, ' ');
   bool first = true;
-  for (const auto& line : wrap(help, width - kHelpColumn)) {
-    if (first && text.size() + 2 <= kHelpColumn)
-      text.resize(kHelpColumn, ' ');
+  for (const auto& line : wrap(help, width - column)) {
+    if (first && text.size() + 2 <= column)
+      text.resize(column, ' ');
     else
       text += "\n" + indent;
     text += line;
     first = false;
   }
   return text + "\n";
+}
+
+std::string entry(const std::string& label, const std::string& help, std::size_t width) {
+  return entry(label, help, width, help_column(width));
+}
+
+// A verb of a table of them, and what it does.
+std::string verb_row(const Verb& verb, std::size_t width) {
+  return entry(std::string(verb.name), std::string(verb.summary), width, 14);
+}
+
+// A command is one line, to be copied.
+std::string example_text(std::string_view command, std::string_view what, std::size_t width) {
+  const std::string indent(6, ' ');
+  std::string text = fmt::format("  {}\n", command);
+  for (const auto& line : wrap(std::string(what), width - indent.size()))
+    text += indent + line + "\n";
+  return text;
+}
+
+// "holon VERB: what it does" and how it is called. The name is painted.
+std::string head_of(const Io& io, const std::string& name, const std::string& summary,
+                    const std::string& usage, std::size_t width) {
+  const std::string title = "holon " + name;
+  const auto said = fmt::format("{}", fmt::join(wrap(title + ": " + summary, width), "\n"));
+  return paint(io, Colour::bold, title) + said.substr(title.size()) +
+         fmt::format("\n\nusage: {}\n", fmt::join(wrap(usage, width - 7), "\n       "));
 }
 
 const char* heading_of(Group group) {
@@ -129,9 +164,7 @@ std::string synopsis(const HelpPage& page) {
 
 std::string render_help(const Io& io, const HelpPage& page) {
   const std::size_t width = page_width(io);
-  std::string text =
-      fmt::format("{}: {}\n\nusage: {}\n", paint(io, Colour::bold, "holon " + page.name),
-                  page.summary, synopsis(page));
+  std::string text = head_of(io, page.name, page.summary, synopsis(page), width);
   if (!page.positionals.empty() || page.command) text += "\n";
   for (const auto& positional : page.positionals)
     text += entry(positional.name, positional.help, width);
@@ -149,7 +182,7 @@ std::string render_help(const Io& io, const HelpPage& page) {
     text += fmt::format("\n{}\n", fmt::join(wrap(note, width), "\n"));
   if (!page.examples.empty()) text += "\n" + paint(io, Colour::bold, "Examples") + "\n";
   for (const auto& example : page.examples)
-    text += fmt::format("  {}\n      {}\n", example.command, example.what);
+    text += example_text(example.command, example.what, width);
   return text;
 }
 
@@ -174,13 +207,15 @@ std::string render_man(const HelpPage& page) {
 }
 
 std::string render_group(const Io& io, const VerbGroup& group) {
-  std::string text = fmt::format("{}: {}\n\nusage: holon {} VERB [OPTIONS] ...\n\n",
-                                 paint(io, Colour::bold, fmt::format("holon {}", group.name)),
-                                 group.summary, group.name);
-  for (const auto& verb : group.verbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.summary);
+  const std::size_t width = page_width(io);
+  const std::string name(group.name);
+  std::string text = head_of(io, name, std::string(group.summary),
+                             "holon " + name + " VERB [OPTIONS] ...", width) +
+                     "\n";
+  for (const auto& verb : group.verbs) text += verb_row(verb, width);
   text += "\n" + paint(io, Colour::bold, "Examples") + "\n";
   for (const auto& example : group.examples)
-    text += fmt::format("  {}\n      {}\n", example.command, example.what);
+    text += example_text(example.command, example.what, width);
   return text;
 }
 
@@ -191,7 +226,7 @@ std::string render_overview(const Io& io, std::span<const Verb> table) {
   for (const Group group : {Group::instance, Group::work, Group::look, Group::tools}) {
     text += "\n" + paint(io, Colour::bold, heading_of(group)) + "\n";
     for (const auto& verb : table)
-      if (verb.group == group) text += fmt::format("  {:<12}{}\n", verb.name, verb.summary);
+      if (verb.group == group) text += verb_row(verb, width);
   }
   text +=
       "\nholon VERB --help explains a verb. Start with:\n"
@@ -217,7 +252,8 @@ std::string render_overview_man(std::span<const Verb> table) {
       "\\fBholon start\\fR. Without it the user's running root instance is used.\n"
       ".TP\n\\fBHOLON_CONF\\fR\nFiles of configuration, with : between them, that "
       "\\fBholon start\\fR reads before those of \\fB--conf\\fR.\n"
-      ".TP\n\\fBNO_COLOR\\fR\nNo colours, even on a terminal.\n";
+      ".TP\n\\fBNO_COLOR\\fR\nNo colours, even on a terminal.\n"
+      ".TP\n\\fBTERM\\fR\nWith dumb, or without a value, no colours, and progress line by line.\n";
   return text;
 }
 

@@ -217,7 +217,7 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
             options.begin = *at;
             return {};
           },
-          "TIME", "not before +30m, 18:30 or 2026-12-24T18:30");
+          "TIME", "not before +30m, 18:30, 2026-12-24 (0:00) or 2026-12-24T18:30");
 }
 
 std::string group_name(gid_t id) {
@@ -515,7 +515,11 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
                                              : is_ours          ? "."
                                                                 : "/",
                                              error);
-  if (error) return fail(Errc::system, error.message(), "--cwd");
+  if (error == std::errc::no_such_file_or_directory)
+    return fail(Errc::system,
+                "the current folder is gone: somebody has removed it; go to another one, or name "
+                "one with --cwd");
+  if (error) return fail(Errc::system, "the current folder: " + error.message());
   shape.cwd = cwd.lexically_normal().string();
   if (shape.cwd.size() > 1 && shape.cwd.ends_with('/')) shape.cwd.pop_back();
   shape.duration_seconds = static_cast<double>(options.limit) / 1000;

@@ -31,7 +31,7 @@ Status check_file_of_environment(const std::string& word) {
   };
   if (!config::is_conf_file(word)) return wrong("is KEY=VALUE, as --conf takes it");
   std::error_code error;
-  if (!std::filesystem::exists(word, error)) return wrong("no such file");
+  if (!std::filesystem::exists(word, error)) return wrong(error ? error.message() : "no such file");
   if (std::filesystem::is_directory(word, error)) return wrong("a folder");
   if (access(word.c_str(), R_OK) != 0) return wrong(std::strerror(errno));
   return {};

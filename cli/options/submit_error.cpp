@@ -78,7 +78,9 @@ Error as_typed(Error error, const JobOptions& options) {
         error.where.starts_with(known.place) &&
         (error.where.size() == known.place.size() || error.where[known.place.size()] == '/');
     if (!is_within) continue;
-    error.where = with_value(known.option, known.value);
+    // The jobs of whoever names no queue go to the default one, which the error names.
+    const bool is_default = known.option == "--queue" && known.value.empty();
+    error.where = is_default ? "" : with_value(known.option, known.value);
     return error;
   }
   return error;

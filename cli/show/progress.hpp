@@ -41,10 +41,12 @@ class Progress {
  public:
   // `to`: io.out, where how far they are is what was asked for, or io.err, beside other output.
   Progress(Io& io, std::ostream& to)
-      : io_(io), to_(to), on_terminal_(&to == &io.out ? io.terminal : io.err_terminal) {}
+      : io_(io),
+        to_(to),
+        on_terminal_(!io.dumb && (&to == &io.out ? io.terminal : io.err_terminal)) {}
 
-  // How it stands at `now`: drawn at once on a terminal; elsewhere a line if ten seconds have
-  // passed since the last one, and nothing as long as nothing changes.
+  // How it stands at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if ten
+  // seconds have passed since the last one, and nothing as long as nothing changes.
   void show(const ProgressCounts& counts, Time now);
   // A job has failed. After some they are only counted.
   void failed(const std::string& line);

@@ -117,12 +117,21 @@ bool read_clock(const std::string& text, std::initializer_list<const char*> form
   return false;
 }
 
+bool is_too_long(const std::string& limit) {
+  const auto seconds = parse_minutes(limit);
+  return seconds && !std::isinf(*seconds) && *seconds > kMaxSeconds;
+}
+
 }  // namespace
 
 Result<Time> parse_time(const std::string& text, Time now) {
   if (text.starts_with('+')) {
     const auto after = parse_limit(text.substr(1));
     if (after && *after > 0) return now + *after;
+    if (is_too_long(text.substr(1)))
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is too far ahead; at most {:.0f} days are accepted", text,
+                              kMaxSeconds / 86'400));
   }
   const std::time_t seconds = now / 1000;
   std::tm parts{};
@@ -137,9 +146,14 @@ Result<Time> parse_time(const std::string& text, Time now) {
     }
     return at * 1000;
   }
-  if (read_clock(text,
+  std::tm midnight = parts;
+  midnight.tm_hour = midnight.tm_min = 0;
+  const bool is_day = read_clock(text, {"%Y-%m-%d"}, midnight);
+  if (is_day ||
+      read_clock(text,
                  {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"},
                  parts)) {
+    if (is_day) parts = midnight;
     const std::tm typed = parts;
     const std::time_t at = std::mktime(&parts);
     // 30 February would become 2 March.
@@ -149,7 +163,8 @@ Result<Time> parse_time(const std::string& text, Time now) {
   }
   return fail(
       Errc::invalid_argument,
-      fmt::format("'{}' is not a time; accepted are +30m, 18:30 and 2026-12-24T18:30", text));
+      fmt::format("'{}' is not a time; accepted are +30m, 18:30, 2026-12-24 and 2026-12-24T18:30",
+                  text));
 }
 
 Result<Time> parse_since(const std::string& text, Time now) {
@@ -160,7 +175,9 @@ Result<Time> parse_since(const std::string& text, Time now) {
   if (text.starts_with('+') || !when)
     return fail(
         Errc::invalid_argument,
-        fmt::format("'{}' is no time past; accepted are -2h, 18:30 and 2026-12-24T18:30", text));
+        fmt::format(
+            "'{}' is no time past; accepted are -2h, 18:30, 2026-12-24 and 2026-12-24T18:30",
+            text));
   if (*when > now) return fail(Errc::invalid_argument, fmt::format("'{}' is still to come", text));
   return std::max<Time>(1, *when);  // 0 is no time
 }

@@ -18,9 +18,9 @@ Result<Duration> parse_limit(const std::string& text);
 Result<std::int64_t> parse_memory(const std::string& text);
 std::int64_t whole_gib(std::int64_t bytes);
 
-// A point in time, "+1h", "18:30", "18:30:15" (the next one), "2026-12-24 18:30", with T or a blank
-// between, with or without seconds, to ms since the epoch; local. `now` likewise. Errors:
-// invalid_argument.
+// A point in time, "+1h", "18:30", "18:30:15" (the next one), "2026-12-24" (0:00), "2026-12-24
+// 18:30", with T or a blank between, with or without seconds, to ms since the epoch; local. `now`
+// likewise. Errors: invalid_argument.
 Result<Time> parse_time(const std::string& text, Time now);
 
 // A point in time that is past: "-2h", "18:30" (the last one), or a date as above. Errors:

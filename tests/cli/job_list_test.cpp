@@ -28,17 +28,28 @@ TEST(JobList, FiltersGoToTheBroker) {
   FakeBroker broker;
   broker.answer("jobs", msg::JobsReply{});
   broker.start();
-  run_cli({"jobs", "--filter", "failed,Pending", "--user", "ann", "--name", "a*", "--queue", "q",
+  run_cli({"jobs", "--filter", "failed,Pending", "--user", "root", "--name", "a*", "--queue", "q",
            "--since", "-2h"});
   const auto asked = broker.last<msg::JobsRequest>("jobs");
   EXPECT_THAT(asked.filter.states, ElementsAre("FAILED", "PENDING"));
-  EXPECT_EQ(asked.filter.user, "ann");
+  EXPECT_EQ(asked.filter.user, "root");
   EXPECT_EQ(asked.filter.name, "a*");
   EXPECT_EQ(asked.filter.queue, "q");
   EXPECT_GT(asked.filter.since, 0);
   EXPECT_TRUE(asked.all);
   run_cli({"jobs", "--filter", "pending"});
   EXPECT_FALSE(broker.last<msg::JobsRequest>("jobs").all);
+}
+
+TEST(JobList, SaysThatThereIsNoSuchUser) {
+  FakeBroker broker;
+  broker.answer("jobs", msg::JobsReply{});
+  broker.start();
+  const Ran unknown = run_cli({"jobs", "--user", "nobodyhere"});
+  EXPECT_EQ(unknown.code, kOk);
+  EXPECT_EQ(unknown.err,
+            "holon jobs: --user nobodyhere: there is no such user, and no job of one\n");
+  EXPECT_EQ(run_cli({"jobs", "--user", "root"}).err, "");
 }
 
 TEST(JobList, HasTheColumnsAndTheOrderThatAreAskedFor) {

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/job_tracker.hpp"
 #include "cli/show/csv.hpp"
@@ -90,6 +92,35 @@ TEST(ProgressLine, HasABarWhereThereIsRoom) {
   for (int width = 1; width < 130; ++width)
     EXPECT_LT(progress_line(half, 12.5, width).size(), static_cast<std::size_t>(width) + 1);
   EXPECT_EQ(progress_line({}, std::nullopt, 0), "100%  0 of 0 ended");
+}
+
+TEST(Progress, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
+  const auto drawn = [](bool dumb, bool to_error) {
+    std::ostringstream out, err;
+    Io io{out, err};
+    io.terminal = io.err_terminal = true;
+    io.dumb = dumb;
+    Progress progress(io, to_error ? err : out);
+    progress.show({.waiting = 1}, 0);
+    progress.end({.ended = 1}, 1);
+    return out.str() + err.str();
+  };
+  for (const bool to_error : {false, true}) {
+    EXPECT_THAT(drawn(false, to_error), HasSubstr("\r\x1b[K"));
+    EXPECT_EQ(drawn(true, to_error), "0%  0 of 1 ended, 1 waiting\n100%  1 of 1 ended\n");
+  }
+}
+
+TEST(Terminal, IsDumbWhereTermSaysSoOrNothing) {
+  const char* const set = std::getenv("TERM");
+  const std::string before = set != nullptr ? set : "";
+  setenv("TERM", "dumb", 1);
+  EXPECT_TRUE(standard_io().dumb);
+  setenv("TERM", "xterm", 1);
+  EXPECT_FALSE(standard_io().dumb);
+  unsetenv("TERM");
+  EXPECT_TRUE(standard_io().dumb);
+  if (set != nullptr) setenv("TERM", before.c_str(), 1);
 }
 
 TEST(EndRate, IsOfTheLastHalfMinute) {

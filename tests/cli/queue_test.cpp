@@ -26,6 +26,15 @@ json system_of(const FakeBroker& broker) {
   return json::parse(broker.last<msg::SubmitRequest>("submit").jobspec)["attributes"]["system"];
 }
 
+TEST(Submit, NamesTheOptionOfTheQueueOnlyWhereItWasGiven) {
+  FakeBroker broker;
+  broker.refuse("submit", {Errc::denied, "queue day takes no jobs now", "queue"});
+  broker.start();
+  EXPECT_EQ(run_cli({"submit", "true"}).err, "holon submit: queue day takes no jobs now\n");
+  EXPECT_EQ(run_cli({"submit", "-q", "day", "true"}).err,
+            "holon submit: --queue day: queue day takes no jobs now\n");
+}
+
 TEST(Submit, TellsTheSchedulerWhatItIsAsked) {
   FakeBroker broker;
   broker.answer("submit", msg::SubmitReply{5, 1});

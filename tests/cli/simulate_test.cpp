@@ -1,4 +1,5 @@
 // `holon simulate` on traces that are wrong, and on command lines that are.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -336,6 +337,30 @@ TEST(Simulate, MistakesAreToldBeforeTheSimulationNotAfterIt) {
   const Ran large = simulate(trace.name(), {"--resources", "node=99999999999/core=1"});
   EXPECT_EQ(large.code, kUsage);
   EXPECT_THAT(large.err, HasSubstr("--resources node=99999999999/core=1: more than"));
+}
+
+TEST(Simulate, ATraceWithoutJobsIsSaidToHaveNone) {
+  const TraceFile empty("; MaxProcs: 4\n");
+  const Ran ran = simulate(empty.name(), {});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_EQ(ran.err, "holon simulate: " + empty.name() + ": the trace has no jobs\n");
+  const TraceFile nothing("");
+  EXPECT_EQ(simulate(nothing.name(), {}).err,
+            "holon simulate: " + nothing.name() + ": the trace has no jobs\n");
+}
+
+TEST(Simulate, ADashIsStandardInput) {
+  const TraceFile trace(kGood);
+  const int before = dup(STDIN_FILENO);
+  const int file = open(trace.name().c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  dup2(file, STDIN_FILENO);
+  const Ran ran = simulate("-", {});
+  if (before >= 0) dup2(before, STDIN_FILENO);
+  close(before);
+  close(file);
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(ran.out, simulate(trace.name(), {}).out);
 }
 
 // /dev/full takes no byte: the file is lost, the table is not.

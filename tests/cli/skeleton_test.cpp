@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <sstream>
 #include <streambuf>
@@ -36,6 +37,45 @@ TEST(CommandLine, ExtraWordsAreNotSwallowed) {
   const Ran ran = run_cli({"version", "please"});
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_THAT(ran.err, HasSubstr("please: not expected here"));
+}
+
+std::vector<std::string> lines_of_help(int width, const std::string& verb) {
+  std::ostringstream out, err;
+  Io io{out, err};
+  io.width = width;
+  run(io, {verb, "--help"});
+  std::vector<std::string> lines;
+  std::istringstream text(out.str());
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+std::size_t longest_of(const std::vector<std::string>& lines) {
+  std::size_t longest = 0;
+  for (const auto& line : lines)  // a command to be copied is one line
+    if (!line.starts_with("  holon ") && line.find(' ') != std::string::npos)
+      longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST(CommandLine, HelpIsAsWideAsTheTerminalWithinBounds) {
+  for (const auto& verb : verbs()) {
+    SCOPED_TRACE(verb.name);
+    const std::string name(verb.name);
+    EXPECT_LE(longest_of(lines_of_help(0, name)), 80u) << "no terminal";
+    EXPECT_LE(longest_of(lines_of_help(80, name)), 80u);
+    EXPECT_LE(longest_of(lines_of_help(200, name)), 90u);
+  }
+  EXPECT_LE(longest_of(lines_of_help(64, "submit")), 64u);
+  EXPECT_GT(longest_of(lines_of_help(200, "submit")), 80u) << "there is room";
+  EXPECT_EQ(lines_of_help(1, "submit"), lines_of_help(40, "submit"));
+  EXPECT_GT(lines_of_help(40, "submit").size(), lines_of_help(80, "submit").size());
+}
+
+TEST(CommandLine, DashVIsTheVersion) {
+  const Ran ran = run_cli({"-V"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(ran.out, run_cli({"--version"}).out);
 }
 
 TEST(CommandLine, EveryVerbHasHelpWithAnExampleAndAManPage) {

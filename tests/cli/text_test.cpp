@@ -198,9 +198,10 @@ TEST(Times, AreReadAsPeopleWriteThem) {
   EXPECT_EQ(read("01:00"), now + 215'000);
   EXPECT_EQ(read("2026-11-21T00:57"), now + 35'000);
   EXPECT_EQ(read("2026-11-21 00:56:27"), now + 2'000);
+  EXPECT_EQ(read("2026-11-21"), 1'795'219'200'000) << "midnight";
   EXPECT_EQ(read("2028-02-29T00:00"), 1'835'395'200'000) << "a leap day";
-  for (const char* bad : {"", "+", "+0", "soon", "25:00", "2026-11-21", "12:00 and more", "-1h",
-                          "2027-02-30T00:00", "2027-04-31 12:00"})
+  for (const char* bad : {"", "+", "+0", "soon", "25:00", "2026-11", "12:00 and more", "-1h",
+                          "2027-02-30T00:00", "2027-04-31 12:00", "2026-02-30", "+99999999d"})
     EXPECT_EQ(read(bad), -1) << bad;
 }
 

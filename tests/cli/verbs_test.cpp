@@ -376,11 +376,14 @@ TEST(Submit, SaysWhichVariablesAJobspecCannotHold) {
 
 TEST(Cancel, SaysWhatWasOverAlready) {
   FakeBroker broker;
-  broker.answer("cancel", msg::CancelReply{{1}, {2}});
+  broker.answer("cancel", msg::CancelReply{{1}, {2, 3}});
+  broker.answer("jobs", msg::JobsReply{{ended(2, "a", "COMPLETED", 0)}, ""});
   broker.start();
   const Ran ran = run_cli({"cancel", "1", "2", "-m", "enough"});
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "holon cancel: job 2 is over already\n");
+  EXPECT_EQ(ran.err,
+            "holon cancel: job /2 is over: COMPLETED\n"
+            "holon cancel: job 3 is over\n");
   EXPECT_EQ(broker.last<msg::CancelRequest>("cancel").reason, "enough");
 }
 

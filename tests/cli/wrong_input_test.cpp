@@ -179,6 +179,39 @@ const std::vector<Row> kRows = {
      kUsage,
      "holon submit: --dependency afterok:1?afterok:2: '?' (any of them) is not offered; ':' and "
      "',' ask for all"},
+    {{"submit", "-d", "afterok:1,,afterok:1", "true"},
+     kUsage,
+     "holon submit: -d,--dependency: 'afterok:1,,afterok:1' has an empty element; accepted are "
+     "dependencies with one comma between them: afterok:3,afterany:7"},
+    {{"submit", "--begin-time", "+99999999d", "true"},
+     kUsage,
+     "holon submit: --begin-time: '+99999999d' is too far ahead; at most 11574074 days are "
+     "accepted"},
+    {{"submit", "--begin-time", "2026-02-30", "true"},
+     kUsage,
+     "holon submit: --begin-time: '2026-02-30': there is no such day"},
+    {{"submit", "--array", "1-3%0", "true"},
+     kUsage,
+     "holon submit: -a,--array: '1-3%0' is no range of indices: at least one task runs at a time; "
+     "7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 (four at a time) are, from 0 to 1000000000"},
+    {{"submit", "--array", "1,1,1", "true"},
+     kUsage,
+     "holon submit: -a,--array: '1,1,1' is no range of indices: indices ascend, each is there "
+     "once; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 (four at a time) are, from 0 to 1000000000"},
+    {{"submit", "--array", "a,b", "true"},
+     kUsage,
+     "holon submit: -a,--array: 'a,b' is no range of indices; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 "
+     "(four at a time) are, from 0 to 1000000000"},
+    {{"simulate", "--compare", "fcfs,", "trace.swf"},
+     kUsage,
+     "holon simulate: --compare: 'fcfs,' has an empty element; accepted are policies with one "
+     "comma between them: fcfs,easy"},
+    {{"simulate", "--compare", "fcfs,easy,fcfs", "trace.swf"},
+     kUsage,
+     "holon simulate: --compare: fcfs is named twice"},
+    {{"simulate", "--report", "/", "trace.swf"},
+     kUsage,
+     "holon simulate: --report /: a folder; accepted is the name of a file"},
     {{"submit", "--dependency", "afterok", "true"},
      kUsage,
      "holon submit: --dependency afterok: '' is no job id; afterok:7 names a job, afterok:7.3-9 "
@@ -457,6 +490,39 @@ TEST(WrongInput, OfTheEnvironmentIsSaidToBeTheEnvironments) {
       said_of("/"),
       "holon doctor: HOLON_CONF: /: a folder; accepted are names of TOML files, with : between "
       "them\n");
+}
+
+TEST(WrongInput, AnAddressThatIsNoSocketIsSaidToBeNone) {
+  for (const char* address : {"ipc:///etc/passwd", "/etc/passwd", "ipc:///tmp"}) {
+    setenv("HOLON_URI", address, 1);
+    const Ran ran = run_cli({"jobs"});
+    unsetenv("HOLON_URI");
+    EXPECT_EQ(ran.code, kNoInstance) << address;
+    EXPECT_THAT(ran.err, testing::HasSubstr("is no socket, so no instance listens")) << address;
+  }
+}
+
+TEST(WrongInput, ACurrentFolderThatIsGoneIsSaidToBe) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  std::string folder = (fs::temp_directory_path() / "gone-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  fs::current_path(folder);
+  fs::remove(folder);
+  const Ran here = run_cli({"submit", "--dry-run", "pwd"});
+  const Ran elsewhere = run_cli({"submit", "--dry-run", "--cwd", "/", "pwd"});
+  fs::current_path(before);
+  EXPECT_EQ(here.code, kFailed);
+  EXPECT_EQ(here.err,
+            "holon submit: the current folder is gone: somebody has removed it; go to another one, "
+            "or name one with --cwd\n");
+  EXPECT_EQ(elsewhere.code, kOk) << elsewhere.err;
+}
+
+TEST(WrongInput, AJobspecThatIsNoTextIsNamed) {
+  const std::string program = "/bin/ls";
+  EXPECT_EQ(run_cli({"submit", "--jobspec", program}).err,
+            "holon submit: " + program + ": a jobspec must be UTF-8 without NUL\n");
 }
 
 }  // namespace

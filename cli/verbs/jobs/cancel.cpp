@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <vector>
 
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
@@ -18,6 +19,20 @@ struct CancelArgs {
   bool json = false;
   std::string reason;
 };
+
+// In the words that an instance has for other verbs. Of a job whose record has gone the id is said.
+void tell_over(Invocation& call, Client& client, std::vector<std::uint64_t> ids) {
+  if (ids.empty()) return;
+  msg::JobsRequest request;
+  request.all = true;
+  request.ids = ids;
+  if (const auto known = client.jobs(request))
+    for (const auto& job : known->jobs) {
+      std::erase(ids, job.id);
+      call.io.err << fmt::format("holon cancel: job {} is over: {}\n", job.path, job.result);
+    }
+  for (const auto id : ids) call.io.err << fmt::format("holon cancel: job {} is over\n", id);
+}
 
 }  // namespace
 
@@ -51,8 +66,7 @@ int verb_cancel(Invocation& call) {
         {{"cancelled", reply->cancelled}, {"already_inactive", reply->already_inactive}});
     return kOk;
   }
-  for (const auto id : reply->already_inactive)
-    call.io.err << fmt::format("holon cancel: job {} is over already\n", id);
+  tell_over(call, jobs->client, reply->already_inactive);
   if (args.all) call.io.out << fmt::format("{} cancelled\n", reply->cancelled.size());
   return kOk;
 }

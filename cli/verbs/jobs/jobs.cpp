@@ -1,11 +1,14 @@
 // holon jobs: the table of jobs.
 #include <fmt/format.h>
+#include <pwd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <ostream>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
@@ -57,6 +60,7 @@ class Lines {
     call_.io.out << table_.render_next(call_.io, more) << std::flush;
   }
 
+  bool is_empty() const { return lines_ == 0; }
   // A person does not read more lines than this.
   bool is_enough() const { return call_.io.terminal && !args_.json && lines_ >= kMostOnATerminal; }
   // There are more jobs than are shown: so many in each state.
@@ -195,6 +199,19 @@ Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
   return {};
 }
 
+// An empty table would look as if the name were right.
+void tell_unknown_user(Invocation& call, Client& client, const std::string& user) {
+  if (user.empty() || getpwnam(user.c_str()) != nullptr) return;
+  msg::JobsRequest request;
+  request.all = true;
+  request.filter.user = user;
+  const auto counts = client.count_jobs(request);
+  if (counts &&
+      std::all_of(counts->begin(), counts->end(), [](const auto& c) { return c.jobs == 0; }))
+    call.io.err << fmt::format("holon jobs: --user {}: there is no such user, and no job of one\n",
+                               printable(user));
+}
+
 Status read_states(const std::string& text, msg::JobFilter& filter) {
   filter.states.assign(1, "");
   for (const char c : text)
@@ -306,6 +323,8 @@ int verb_jobs(Invocation& call) {
   if (const auto listed = list(selected->client, args, lines); !listed)
     return report(call, "jobs", listed.error());
   lines.end();
+  if (!args.json && lines.is_empty())
+    tell_unknown_user(call, selected->client, args.request.filter.user);
   return kOk;
 }
 

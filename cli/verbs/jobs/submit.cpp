@@ -177,7 +177,9 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
   const auto parsed = resource::parse_jobspec(*text);
   const Status good =
       parsed ? resource::check_submittable(*parsed) : tl::unexpected(parsed.error());
-  if (!good) return fail(good.error().code, good.error().what, where + ", " + good.error().where);
+  if (!good)
+    return fail(good.error().code, good.error().what,
+                where + (good.error().where.empty() ? "" : ", " + good.error().where));
   JobRequest made;
   made.request.jobspec = resource::write_jobspec(*parsed);
   made.request.urgency = static_cast<std::uint32_t>(args.job.urgency);

@@ -160,12 +160,12 @@ int verb_policy_test(Invocation& call) {
   const auto trace = sim::read_trace_file(options.trace, {.procs = options.procs.value_or(0)});
   // As for holon simulate: a trace that cannot be read is a slip on the command line.
   if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
+  if (trace->workload.jobs.empty())
+    return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
   const std::int64_t procs = options.procs.value_or(trace->workload.max_procs);
   if (procs < 1)
     return failed(
         {Errc::invalid_argument, "the trace does not say how large its machine is", "--procs"});
-  if (trace->workload.jobs.empty())
-    return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
   const auto plan = plan_test(options, *policy, procs);
   if (!plan) return failed(plan.error());
   const auto runs = sim::run_study(trace->workload, *plan);

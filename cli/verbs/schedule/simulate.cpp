@@ -179,7 +179,8 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
   // Measured time would be shared between runs side by side.
   plan.threads = options.charge_scheduler ? 1 : std::max(1U, std::thread::hardware_concurrency());
   Progress progress(call.io, trace.workload.jobs.size());
-  if (call.io.terminal && alone) plan.options.progress = [&](std::size_t done) { progress(done); };
+  if (call.io.err_terminal && !call.io.dumb && alone)
+    plan.options.progress = [&](std::size_t done) { progress(done); };
   if (options.charge_scheduler) plan.options.charge = Stopwatch();
   if (!options.schedule.empty())
     plan.options.watch = [&](Time now, qmanager::Scheduler& scheduler,
@@ -215,11 +216,11 @@ int verb_simulate(Invocation& call) {
   // A trace that cannot be read is a slip on the command line, as one that is no trace is.
   if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   tell_issues(call.io, options.trace, *trace);
+  if (trace->workload.jobs.empty())
+    return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
   const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
                              : flat_of(procs > 0 ? procs : trace->workload.max_procs);
   if (!machine) return failed(machine.error());
-  if (trace->workload.jobs.empty())
-    return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
 
   sim::ScheduleFile schedule;
   const auto runs = study(call, options, *config, *trace, *machine, schedule);

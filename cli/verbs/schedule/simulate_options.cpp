@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -14,11 +15,12 @@
 namespace holon::cli {
 namespace {
 
+// Without elements where `text` is empty.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
+  for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
     const std::size_t comma = std::min(text.find(',', begin), text.size());
-    if (comma > begin) parts.push_back(text.substr(begin, comma - begin));
+    parts.push_back(text.substr(begin, comma - begin));
     begin = comma + 1;
   }
   return parts;
@@ -26,6 +28,10 @@ std::vector<std::string> split(const std::string& text) {
 
 // A result that has nowhere to go is told before it is computed, not after it.
 Status check_file(const std::string& name, const char* option) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored))
+    return fail(Errc::invalid_argument, "a folder; accepted is the name of a file",
+                fmt::format("{} {}", option, name));
   const auto folder = std::filesystem::path(name).parent_path();
   const std::string place = folder.empty() ? "." : folder.string();
   const bool there = access(name.c_str(), F_OK) == 0;
@@ -48,7 +54,16 @@ Status check_policies(const SimulateOptions& options) {
   if (several && !options.policy.empty())
     return fail(Errc::invalid_argument, "it names the policies; --policy is one more", option);
   const auto names = options.policies();
-  if (several && names.empty()) return fail(Errc::invalid_argument, "no policy is named", option);
+  for (auto name = names.begin(); name != names.end(); ++name) {
+    if (name->empty())
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' has an empty element; accepted are policies with one comma "
+                              "between them: fcfs,easy",
+                              several ? options.compare : options.policy),
+                  option);
+    if (std::find(names.begin(), name, *name) != name)
+      return fail(Errc::invalid_argument, fmt::format("{} is named twice", *name), option);
+  }
   if (names.size() > 1 && !(options.starts.empty() && options.schedule.empty()))
     return fail(Errc::invalid_argument, "--starts and --schedule take one policy", option);
   for (const auto& name : names)
@@ -79,7 +94,8 @@ Status check(const SimulateOptions& options) {
 }
 
 void describe(Parser& parser, SimulateOptions& options) {
-  parser.required("TRACE", options.trace, "SWF or JSON Lines, plain or gzipped");
+  parser.required("TRACE", options.trace,
+                  "SWF or JSON Lines, plain or gzipped; - is standard input");
   parser.option("--procs", options.procs, "P",
                 "processors of the machine (default: the trace's MaxProcs)");
   parser.option("--resources", options.resources, "SHAPE|FILE",
@@ -127,6 +143,7 @@ std::optional<int> parse_options(Invocation& call, SimulateOptions& options) {
   Parser parser("simulate", "replay a trace of jobs under a policy, in virtual time");
   describe(parser, options);
   if (const auto code = parser.parse(call)) return code;
+  if (options.trace == "-") options.trace = "/dev/stdin";
   if (const Status good = check(options); !good) return report(call, "simulate", good.error());
   return std::nullopt;
 }
