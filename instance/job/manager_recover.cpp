@@ -73,13 +73,18 @@ Error JobManager::condemn(JobId id, const Error& why) {
 
 // Whoever submitted them was told their numbers: all that can be said of them is said there.
 void JobManager::record_lost(Time now) {
-  const auto [first, end] = journal_.lost_ids();
-  const std::uint64_t last = std::min(end.value(), first.value() + kMostLost);
-  for (std::uint64_t id = first.value(); id < last; ++id) {
-    journal_.add_inactive(lost_record(path_, id, clock_.wall(now)));
-    counts_.add_ended(JobKind::failed, 1);
+  std::uint64_t left = kMostLost;
+  for (const auto& [numbers, array, is_unused] : journal_.lost()) {
+    auto id = static_cast<std::uint64_t>(numbers.first);
+    const auto stop = static_cast<std::uint64_t>(numbers.second);
+    for (; id < stop && left > 0; ++id, --left) {
+      const auto of_array = static_cast<std::uint64_t>(array);
+      journal_.add_inactive(lost_record(path_, id, clock_.wall(now), of_array));
+      counts_.add_ended(JobKind::failed, 1);
+    }
+    if (id < stop) journal_.leave_unused(JobId(id), JobId(stop));
+    skip_ids(JobId(stop - 1));
   }
-  skip_ids(JobId(end.value() == 0 ? 0 : end.value() - 1));
 }
 
 Status JobManager::load(const std::vector<Batch>& batches, const Beginning& beginning, Time now) {

@@ -37,6 +37,7 @@ struct JobRecord;
 
 namespace holon::instance {
 
+struct LostNumbers;
 struct ShownRecord;
 struct TaskWords;
 
@@ -211,9 +212,10 @@ class Journal {
   std::vector<std::string> take_news();
   // Was it made of what could be read of a damaged one? Events may be missing in between then.
   bool rebuilt() const;
-  // Numbers that were given to jobs of which nothing is left: the first, and the one after the
-  // last.
-  std::pair<JobId, JobId> lost_ids() const;
+  // Numbers at the journal's end that were given to jobs and tasks of which nothing is left.
+  const std::vector<LostNumbers>& lost() const;
+  // Nobody has the numbers first .. stop-1, or gets them.
+  void leave_unused(JobId first, JobId stop);
   // Forgets the oldest INACTIVE jobs, with their events, R and the records below them: batches that
   // are wholly over, until at least `surplus` jobs have gone, and then those that were over before
   // `before` (by the wall clock, as their records have it; 0: none). A batch that has more than

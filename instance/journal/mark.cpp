@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -17,7 +18,9 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kMagic = "holon-journal-mark-1";
-constexpr std::size_t kLength = 192;  // of the line, filled up with blanks
+constexpr std::size_t kLength = 192;       // of the line, filled up with blanks
+constexpr std::size_t kBrokerLength = 20;  // of the line behind it
+constexpr std::size_t kKeptLength = 96;    // of each of those behind that, one for each array
 
 std::string mark_file(const std::string& state_dir) {
   return state_dir + "/instance.mark";
@@ -48,17 +51,44 @@ std::optional<Progress> read_mark_line(int fd) {
 
 // Who has the lock stands behind the line.
 void say_broker(int fd) {
-  const std::string text = fmt::format("{:<19}\n", getpid());
+  const std::string text = fmt::format("{:<{}}\n", getpid(), kBrokerLength - 1);
   if (pwrite(fd, text.data(), text.size(), kLength) < 0) return;
 }
 
 // "" where it is not known.
 std::string broker_of(int fd) {
-  std::array<char, 20> text{};
+  std::array<char, kBrokerLength> text{};
   const ssize_t n = pread(fd, text.data(), text.size(), kLength);
   const long pid =
       n > 0 ? std::strtol(std::string(text.data(), std::size_t(n)).c_str(), nullptr, 10) : 0;
   return pid > 0 ? fmt::format("; its broker is process {}", pid) : "";
+}
+
+std::string kept_line(const KeptNumbers& kept) {
+  const std::string text = fmt::format("{} {} {}", kept.array, kept.first, kept.stop);
+  std::string line = fmt::format("{} {:016x}", text, checksum(text));
+  line.resize(kKeptLength - 1, ' ');
+  return line + "\n";
+}
+
+// One that does not check is that of no array.
+KeptNumbers parse_kept(const std::string& line) {
+  KeptNumbers kept;
+  std::istringstream(line) >> kept.array >> kept.first >> kept.stop;
+  return kept_line(kept) == line ? kept : KeptNumbers{};
+}
+
+off_t kept_offset(std::size_t place) {
+  return static_cast<off_t>(kLength + kBrokerLength + place * kKeptLength);
+}
+
+std::vector<KeptNumbers> read_kept_numbers(int fd) {
+  std::vector<KeptNumbers> all;
+  std::string line(kKeptLength, ' ');
+  while (pread(fd, line.data(), line.size(), kept_offset(all.size())) ==
+         static_cast<ssize_t>(kKeptLength))
+    all.push_back(parse_kept(line));
+  return all;
 }
 
 }  // namespace
@@ -81,7 +111,37 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
                 state_dir);
   say_broker(mark.fd_.get());
   mark.found_ = read_mark_line(mark.fd_.get());
+  mark.kept_ = read_kept_numbers(mark.fd_.get());
+  if (!mark.found_) std::fill(mark.kept_.begin(), mark.kept_.end(), KeptNumbers{});
+  for (std::size_t place = 0; place < mark.kept_.size(); ++place)
+    mark.places_[mark.kept_[place].array] = place;
   return mark;
+}
+
+std::vector<KeptNumbers> JournalMark::kept() const {
+  std::vector<KeptNumbers> all;
+  for (const auto& [array, place] : places_)
+    if (array != 0) all.push_back(kept_[place]);
+  return all;
+}
+
+void JournalMark::keep(const KeptNumbers& numbers) {
+  const auto [known, is_new] = places_.try_emplace(numbers.array, kept_.size());
+  const std::size_t place = known->second;
+  if (is_new) kept_.emplace_back();
+  kept_[place] = numbers;
+  const std::string line = kept_line(numbers);
+  if (pwrite(fd_.get(), line.data(), line.size(), kept_offset(place)) < 0) return;
+}
+
+void JournalMark::forget_kept_but(std::size_t most) {
+  auto left = kept();
+  if (left.size() > most) left.erase(left.begin(), left.end() - static_cast<std::ptrdiff_t>(most));
+  if (left.size() == kept_.size()) return;                // nor is a line damaged
+  if (ftruncate(fd_.get(), kept_offset(0)) != 0) return;  // a disk that is read-only
+  kept_.clear();
+  places_.clear();
+  for (const KeptNumbers& numbers : left) keep(numbers);
 }
 
 void JournalMark::write(const Progress& progress) const {

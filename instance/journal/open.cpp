@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kCheckFor = 1'000'000;  // us: how long a beginning looks for damage
+constexpr std::size_t kMostKept = 10'000;      // arrays, as of JournalMark::kept()
 constexpr off_t kReserve = 192 << 10;          // bytes: some turns
 constexpr int kStepsBetweenLooks = 1000;       // of SQLite's machine
 
@@ -276,13 +277,25 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
     progress.commits = before->commits;
     write([this] { begin_era(db); });
   }
-  if (before && before->next_id > progress.next_id) {
-    lost_ids = {JobId(progress.next_id), JobId(before->next_id)};
-    news.push_back(fmt::format("lost are jobs {} to {}", progress.next_id, before->next_id - 1));
-    progress.next_id = before->next_id;
-  }
+  mark->forget_kept_but(before ? kMostKept : 0);
+  if (before && before->next_id > progress.next_id) lose_numbers(before->next_id);
   mark->write(progress);
   remember_files();
+}
+
+void Journal::State::lose_numbers(std::uint64_t next) {
+  const Numbers all(static_cast<std::int64_t>(progress.next_id), static_cast<std::int64_t>(next));
+  std::string words;
+  for (auto& piece : sort_out({all}, mark->kept())) {
+    if (piece.is_unused) {
+      write([&] { note_unused(db, piece.numbers); });
+      continue;
+    }
+    words += (words.empty() ? "lost are " : ", ") + name_of(piece);
+    lost.push_back(piece);
+  }
+  if (!words.empty()) news.push_back(words);
+  progress.next_id = next;
 }
 
 void Journal::State::load_forgetting() {
@@ -378,8 +391,15 @@ std::vector<std::string> Journal::take_news() {
   return std::exchange(state_->news, {});
 }
 
-std::pair<JobId, JobId> Journal::lost_ids() const {
-  return state_->lost_ids;
+const std::vector<LostNumbers>& Journal::lost() const {
+  return state_->lost;
+}
+
+void Journal::leave_unused(JobId first, JobId stop) {
+  state_->write([&] {
+    note_unused(state_->db, {static_cast<std::int64_t>(first.value()),
+                             static_cast<std::int64_t>(stop.value())});
+  });
 }
 
 bool Journal::rebuilt() const {
@@ -506,7 +526,10 @@ Status Journal::rescue() {
   if (auto known = keep_instance_id(dir, state_->progress.id); !known)
     state_->news.push_back(to_string(known.error()));
   if (!fs::exists(dir + "/instance.mark", error))
-    if (auto mark = JournalMark::open(dir)) state_->mark = std::move(*mark);
+    if (auto mark = JournalMark::open(dir)) {
+      for (const auto& numbers : state_->mark->kept()) mark->keep(numbers);
+      state_->mark = std::move(*mark);
+    }
   state_->mark->write(state_->progress);
   state_->remember_files();
   return sync_to_disk(dir);

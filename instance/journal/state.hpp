@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "instance/journal/damage/missing.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
@@ -42,7 +43,8 @@ struct Journal::State {
   Progress progress;
   std::optional<FileLook> look, log_look;  // the files as they were when they were last written
   std::vector<std::string> news;
-  std::pair<JobId, JobId> lost_ids{JobId(0), JobId(0)};
+  std::vector<KeptNumbers> kept;  // goes to the mark with the next commit
+  std::vector<LostNumbers> lost;
   std::optional<std::pair<JobId, JobId>> forgetting;  // what is left of a batch that is to go
   JobId forgotten_to{0};                              // older batches are not over
   Beat beat;
@@ -165,6 +167,10 @@ struct Journal::State {
     run(commits);
   }
   void write_batch(const Batch& b, std::int64_t spec_row);
+  // An array has so many tasks now, and its batch `numbers`, its own among them.
+  void keep_numbers(JobId array, std::uint64_t tasks, std::uint64_t numbers);
+  // What of the numbers up to the one before `next` the journal has nothing of.
+  void lose_numbers(std::uint64_t next);
   static void run(SQLite::Statement& statement) {
     statement.exec();
     statement.reset();

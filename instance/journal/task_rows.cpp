@@ -141,6 +141,10 @@ Result<std::vector<std::pair<JobId, TaskWords>>> Journal::words_of(JobId first,
   });
 }
 
+void Journal::State::keep_numbers(JobId array, std::uint64_t tasks, std::uint64_t numbers) {
+  if (mark) kept.push_back({array.value(), array.value() + 1 + tasks, array.value() + numbers});
+}
+
 void Journal::add_array(JobId array, std::uint64_t tasks) {
   auto& s = *state_;
   s.write([&] {
@@ -148,16 +152,22 @@ void Journal::add_array(JobId array, std::uint64_t tasks) {
     q.bind(1, row_of(array));
     q.bind(2, static_cast<std::int64_t>(tasks));
     q.exec();
+    SQLite::Statement batch(s.db, "SELECT count FROM batches WHERE first = ?");
+    batch.bind(1, row_of(array));
+    if (!batch.executeStep()) return;
+    const auto numbers = static_cast<std::uint64_t>(batch.getColumn(0).getInt64());
+    if (numbers > tasks + 1) s.keep_numbers(array, tasks, numbers);
   });
 }
 
 void Journal::extend_array(JobId array, std::uint64_t tasks, const std::string& jobspec) {
   auto& s = *state_;
   s.write([&] {
-    SQLite::Statement known(s.db, "SELECT spec FROM batches WHERE first = ?");
+    SQLite::Statement known(s.db, "SELECT spec, count FROM batches WHERE first = ?");
     known.bind(1, row_of(array));
     if (!known.executeStep()) throw std::runtime_error("an array that is to grow is not there");
     const std::int64_t old = known.getColumn(0).getInt64();
+    s.keep_numbers(array, tasks, static_cast<std::uint64_t>(known.getColumn(1).getInt64()));
     s.spec.bindNoCopy(1, jobspec);
     s.run(s.spec);
     const std::int64_t fresh = s.db.getLastInsertRowid();

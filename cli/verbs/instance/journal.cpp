@@ -39,7 +39,7 @@ std::string rows_text(const std::map<std::string, std::int64_t>& rows) {
   std::string text;
   for (const auto& [table, n] : rows)
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, table);
-  return text;
+  return text.empty() ? "nothing" : text;
 }
 
 int verb_check(Invocation& call) {

@@ -116,6 +116,21 @@ std::int64_t record_ended_tasks(SQLite::Database& journal, const LostArray& arra
   return recorded;
 }
 
+void know_tasks(const LostArray& array, std::vector<KeptNumbers>& kept) {
+  const KeptNumbers its{static_cast<std::uint64_t>(array.id),
+                        static_cast<std::uint64_t>(array.stop),
+                        static_cast<std::uint64_t>(array.end)};
+  const auto at =
+      std::lower_bound(kept.begin(), kept.end(), its.array,
+                       [](const KeptNumbers& one, std::uint64_t id) { return one.array < id; });
+  if (at == kept.end() || at->array != its.array) {
+    kept.insert(at, its);
+    return;
+  }
+  at->first = std::max(at->first, its.first);
+  at->stop = std::max(at->stop, its.stop);
+}
+
 void take_out(SQLite::Database& journal, const LostArray& array) {
   for (const char* table : {"task_ends", "task_runs", "arrays"}) {
     SQLite::Statement drop(journal, fmt::format("DELETE FROM {} WHERE id >= ? AND id < ?", table));
@@ -137,10 +152,12 @@ std::vector<std::int64_t> arrays_without_batch(SQLite::Database& journal) {
   return found;
 }
 
-std::vector<std::string> settle_lost_arrays(SQLite::Database& journal, Time now) {
+std::vector<std::string> settle_lost_arrays(SQLite::Database& journal, Time now,
+                                            std::vector<KeptNumbers>& kept) {
   std::vector<std::string> words;
   const auto grant = read_grant(journal);
   for (const LostArray& array : lost_arrays(journal)) {
+    know_tasks(array, kept);
     const std::string path = grant ? grant->path : "/";
     record_array(journal, array, path, now);
     const auto recorded = record_ended_tasks(journal, array, path, now);

@@ -79,13 +79,15 @@ std::string name_of_jobs(const Numbers& numbers) {
                            : fmt::format("jobs {} to {}", first, stop - 1);
 }
 
-msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, Time now) {
+msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, Time now,
+                           std::uint64_t array) {
   msg::JobRecord record;
   record.path = join(instance_path, JobId(id));
   record.id = id;
   record.state = "INACTIVE";
   record.result = "FAILED";
-  record.reason = "the journal has lost it: what became of it is not known";
+  const std::string what = array != 0 ? fmt::format(", a task of array {}", array) : "";
+  record.reason = "the journal has lost it" + what + ": what became of it is not known";
   record.t_submit = record.t_inactive = now;
   return record;
 }
@@ -100,15 +102,46 @@ void put_record(SQLite::Statement& put, const msg::JobRecord& record,
   put.reset();
 }
 
-void record_lost_jobs(SQLite::Database& journal, const std::vector<Numbers>& lost, Time now) {
+std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
+                                  const std::vector<KeptNumbers>& kept) {
+  std::vector<LostNumbers> pieces;
+  auto array = kept.begin();
+  for (const auto& [first, stop] : lost) {
+    std::int64_t at = first;
+    const auto take = [&pieces, &at, end = stop](std::uint64_t to, std::int64_t its, bool unused) {
+      const auto next = std::min(static_cast<std::int64_t>(to), end);
+      if (at < next) pieces.push_back({{at, next}, its, unused});
+      at = std::max(at, next);
+    };
+    while (array != kept.end() && static_cast<std::int64_t>(array->stop) <= at) ++array;
+    for (auto its = array; its != kept.end() && at < stop; ++its) {
+      const auto id = static_cast<std::int64_t>(its->array);
+      take(its->array + 1, 0, false);
+      take(its->first, id, false);
+      take(its->stop, id, true);
+    }
+    take(static_cast<std::uint64_t>(stop), 0, false);
+  }
+  return pieces;
+}
+
+std::string name_of(const LostNumbers& lost) {
+  const auto [first, stop] = lost.numbers;
+  if (lost.array == 0) return name_of_jobs(lost.numbers);
+  return stop - first == 1 ? fmt::format("task {} of array {}", first, lost.array)
+                           : fmt::format("tasks {} to {} of array {}", first, stop - 1, lost.array);
+}
+
+void record_lost_jobs(SQLite::Database& journal, const std::vector<LostNumbers>& lost, Time now) {
   const auto grant = read_grant(journal);
   const std::string path = grant ? grant->path : "/";
   SQLite::Statement put(journal, "INSERT INTO jobs VALUES(?,?,?)");
   std::int64_t left = kMostRecorded;
-  for (const auto& [first, stop] : lost) {
-    std::int64_t id = first;
-    for (; id < stop && left > 0; ++id, --left) {
-      const auto record = lost_record(path, static_cast<std::uint64_t>(id), now);
+  for (const auto& [numbers, array, is_unused] : lost) {
+    auto [id, stop] = numbers;
+    for (; !is_unused && id < stop && left > 0; ++id, --left) {
+      const auto record =
+          lost_record(path, static_cast<std::uint64_t>(id), now, static_cast<std::uint64_t>(array));
       put_record(put, record, record.result);
     }
     if (id < stop) note_unused(journal, {id, stop});

@@ -1,7 +1,8 @@
 // missing.hpp - jobs that were acknowledged, and of which a damaged journal has nothing left.
 //
 // Numbers are given without gaps, so that a number below the next one that has neither a batch nor
-// a record is that of a job, or of an advance reservation, which the journal has lost.
+// a record is that of a job, or of an advance reservation, which the journal has lost; or an open
+// array had kept it, and is lost itself (sort_out()).
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "instance/journal/mark.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -26,8 +28,10 @@ std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database
 // "job 7", "jobs 7 to 9".
 std::string name_of_jobs(const Numbers& numbers);
 
-// What is said of a job that is lost. `now`: by the wall clock.
-msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, Time now);
+// What is said of a job that is lost. `now`: by the wall clock. `array`: the job was a task of it;
+// 0: of none that is known.
+msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, Time now,
+                           std::uint64_t array = 0);
 
 // So many records are made of lost jobs.
 inline constexpr std::int64_t kMostRecorded = 100'000;
@@ -40,8 +44,24 @@ void put_record(SQLite::Statement& put, const msg::JobRecord& record,
 // SQLiteCpp throws.
 void note_unused(SQLite::Database& journal, const Numbers& numbers);
 
-// Gives each of them such a record; numbers beyond the first kMostRecorded are unused from here on.
-// Throws what SQLiteCpp throws.
-void record_lost_jobs(SQLite::Database& journal, const std::vector<Numbers>& lost, Time now);
+// What such numbers were.
+struct LostNumbers {
+  Numbers numbers;
+  std::int64_t array = 0;  // its tasks had them; 0: jobs had
+  bool is_unused = false;  // the array had kept them to grow into
+};
+
+// The same numbers, cut where they are of another kind. `kept`: ascending; arrays of which tasks or
+// kept numbers may be among `lost`. O(lost and kept).
+std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
+                                  const std::vector<KeptNumbers>& kept);
+
+// "jobs 7 to 9", "tasks 8 to 9 of array 7".
+std::string name_of(const LostNumbers& lost);
+
+// Gives each job and each task of `lost` a record that says so, as far as there are not more than
+// kMostRecorded; other numbers are unused from here on. `now`: by the wall clock. Throws what
+// SQLiteCpp throws.
+void record_lost_jobs(SQLite::Database& journal, const std::vector<LostNumbers>& lost, Time now);
 
 }  // namespace holon::instance

@@ -48,7 +48,8 @@ std::uint64_t commits_of(SQLite::Database& db) {
   return static_cast<std::uint64_t>(read_number(db, kCommits).value_or(0));
 }
 
-void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& check) {
+void check_tables(SQLite::Database& db, SQLite::Database& typed, const JournalMark& mark,
+                  JournalCheck& check) {
   SQLite::Statement integrity(db, fmt::format("PRAGMA integrity_check({})", kMostFindings));
   while (integrity.executeStep())
     if (const auto text = integrity.getColumn(0).getString(); text != "ok")
@@ -66,8 +67,8 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
     check.damage.push_back(describe_without_jobspec(first));
   for (const auto array : arrays_without_batch(db))
     check.damage.push_back(fmt::format("array {}: it has no batch", array));
-  for (const auto& numbers : missing_numbers(db, typed))
-    check.damage.push_back(name_of_jobs(numbers) + ": neither a batch nor a record");
+  for (const auto& lost : sort_out(missing_numbers(db, typed), mark.kept()))
+    if (!lost.is_unused) check.damage.push_back(name_of(lost) + ": neither a batch nor a record");
 }
 
 // What a broker has found that read it.
@@ -192,11 +193,12 @@ void settle_progress(SQLite::Database& db, const Progress& known, Time now, Jour
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
   SQLite::Transaction all_of_it(db);  // or each row waits for the disk
+  auto kept = mark.kept();
   for (const auto first : batches_without_jobspec(db))
     repair.lost.push_back(describe_without_jobspec(first));
   for (auto& what : drop_unreadable_rows(db)) repair.lost.push_back(std::move(what));
   db.exec(fmt::format("DELETE FROM meta WHERE key = '{}'", kCondemned));
-  for (auto& what : settle_lost_arrays(db, now)) repair.lost.push_back(std::move(what));
+  for (auto& what : settle_lost_arrays(db, now, kept)) repair.lost.push_back(std::move(what));
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
   for (const auto& batch : wrong_batches(db)) {
     repair.lost.push_back(describe(batch));
@@ -210,8 +212,9 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   whose.bind(2, id);
   whose.exec();
   write_number(db, kRebuilt, now);
-  const auto missing = missing_numbers(db, db);
-  for (const auto& numbers : missing) repair.lost.push_back(name_of_jobs(numbers));
+  const auto missing = sort_out(missing_numbers(db, db), kept);
+  for (const auto& lost : missing)
+    if (!lost.is_unused) repair.lost.push_back(name_of(lost));
   record_lost_jobs(db, missing, now);
   if (mark.found()) settle_progress(db, *mark.found(), now, repair);
   all_of_it.commit();
@@ -276,7 +279,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
     const TypedTables typed(*db);
     for (const auto& what : typed.not_understood()) check.damage.push_back(what);
     check_progress(typed.tables(), *mark, check);
-    check_tables(*db, typed.tables(), check);
+    check_tables(*db, typed.tables(), *mark, check);
   } catch (const std::exception& e) {
     check.damage.push_back(fmt::format("it cannot be read any further: {}", e.what()));
   }

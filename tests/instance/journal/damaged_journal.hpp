@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "instance/journal/damage/missing.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
 #include "msg/instance.hpp"
@@ -85,9 +87,23 @@ class JournalDamageTest : public ::testing::Test {
   // Has it a record, is it to be gone on with, or will it have a record with those at the lost end?
   static bool is_known(const Journal& journal, std::uint64_t id) {
     const auto record = journal.inactive(JobId(id));
-    const auto [first, stop] = journal.lost_ids();
+    const auto number = static_cast<std::int64_t>(id);
+    const auto& lost = journal.lost();
     return (record && *record) || journal.batch_of(JobId(id)) ||
-           (JobId(id) >= first && JobId(id) < stop);
+           std::any_of(lost.begin(), lost.end(), [number](const LostNumbers& piece) {
+             return number >= piece.numbers.first && number < piece.numbers.second;
+           });
+  }
+  // At its end: the first, and the one after the last; of each piece.
+  static std::vector<Numbers> lost_of(const Journal& journal) {
+    std::vector<Numbers> all;
+    for (const auto& piece : journal.lost()) all.push_back(piece.numbers);
+    return all;
+  }
+  std::string reason_of(std::uint64_t id) const {
+    const auto journal = open();
+    const auto record = journal ? journal->inactive(JobId(id)) : tl::unexpected(journal.error());
+    return record && *record ? (*record)->reason : "";
   }
   std::vector<std::uint64_t> all() const {
     std::vector<std::uint64_t> numbers;

@@ -39,6 +39,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 constexpr const char* kFilesThatAreRefused =
@@ -267,7 +268,7 @@ TEST_F(JournalDamageTest, AnOpenArrayThatLostWhatItWasLeavesNoJobsInItsRoom) {
       const auto journal = open();
       ASSERT_TRUE(journal) << to_string(journal.error());
       EXPECT_EQ(journal->next_id(), JobId(is_last ? kEnd : kEnd + 1)) << "no number is given twice";
-      EXPECT_EQ(journal->lost_ids(), std::pair(JobId(0), JobId(0)));
+      EXPECT_THAT(lost_of(*journal), IsEmpty());
       std::vector<std::string> results;
       for (const std::uint64_t id : ids(*journal))
         results.push_back((*journal->inactive(JobId(id)))->result);
@@ -284,6 +285,61 @@ TEST_F(JournalDamageTest, AnOpenArrayThatLostWhatItWasLeavesNoJobsInItsRoom) {
       ASSERT_TRUE(rows);
       for (const EndedRow& row : *rows) counted += row.is_array ? 0 : 1;
       EXPECT_EQ(counted, is_last ? 6 : 7) << "of each user, too";
+    }
+}
+
+// Its batch is lost, and the row that said that it was an array, too: what stands beside the
+// journal still tells which numbers were given to its tasks.
+TEST_F(JournalDamageTest, NumbersThatAnOpenArrayHadKeptAreNoJobsWhateverIsLost) {
+  constexpr std::uint64_t kEnd = 2 + 1 + 2 + kRoomOfOpen;  // of what it has kept
+  for (const bool is_everything : {false, true})
+    for (const bool is_last : {false, true}) {
+      SCOPED_TRACE(std::string(is_everything ? "everything" : "the array") +
+                   (is_last ? ", the last one" : ""));
+      fs::remove_all(dir_);
+      fs::create_directory(dir_);
+      {
+        auto journal = open();
+        ASSERT_TRUE(journal);
+        add_job(*journal, 1);
+        journal->add_batch({JobId(2), kEnd - 2, testing::a_jobspec(), false});
+        journal->add_array(JobId(2), 2);
+        ASSERT_TRUE(journal->commit());
+        journal->extend_array(JobId(2), 5, testing::a_jobspec("longer"));
+        ASSERT_TRUE(journal->commit());
+        if (!is_last) add_job(*journal, kEnd);
+      }
+      if (is_everything)
+        fs::resize_file(file(), 0);
+      else
+        for (const char* damage :
+             {"DELETE FROM batches WHERE first = 2", "DELETE FROM arrays WHERE id = 2"})
+          SQLite::Database(file(), SQLite::OPEN_READWRITE).exec(damage);
+      const auto repaired = repair_journal(dir_, 12'345);
+      ASSERT_TRUE(repaired) << to_string(repaired.error());
+      EXPECT_THAT(repaired->lost, Not(Contains(HasSubstr(std::to_string(kEnd - 1)))));
+      if (!is_everything && !is_last) {
+        EXPECT_THAT(repaired->lost, IsSupersetOf({"job 2", "tasks 3 to 7 of array 2"}));
+        EXPECT_THAT(reason_of(3), HasSubstr("a task of array 2"));
+      }
+      const auto next = static_cast<std::int64_t>(is_last ? kEnd : kEnd + 1);
+      for (int round = 0; round < 2; ++round) {
+        auto journal = open();
+        ASSERT_TRUE(journal) << to_string(journal.error());
+        std::vector<Numbers> expected;
+        if (round == 0 && is_everything && is_last) expected = {{1, 3}, {3, 8}};
+        if (round == 0 && is_everything && !is_last)
+          expected = {{1, 3}, {3, 8}, {std::int64_t(kEnd), next}};
+        if (round == 0 && !is_everything && is_last) expected = {{2, 3}, {3, 8}};
+        EXPECT_EQ(lost_of(*journal), expected);
+        // As who opens a journal does.
+        for (const auto& piece : journal->lost())
+          for (auto id = piece.numbers.first; id < piece.numbers.second; ++id)
+            journal->add_inactive(lost_record("/", static_cast<std::uint64_t>(id), 1));
+        ASSERT_TRUE(journal->commit());
+        EXPECT_EQ(journal->next_id(), JobId(static_cast<std::uint64_t>(next)));
+      }
+      EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
     }
 }
 
