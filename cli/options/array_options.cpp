@@ -15,6 +15,7 @@
 #include "instance/job/wishes.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
+#include "resource/jobspec/jobspec.hpp"
 
 namespace holon::cli {
 namespace {
@@ -106,6 +107,30 @@ Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::stri
   for (const auto& word : words)
     if (auto good = check_text(word, "':::'"); !good) return tl::unexpected(good.error());
   return words;
+}
+
+// An instance takes jobspecs of 8 MiB and kMaxJobspecValues; some of both is for the rest of one.
+constexpr std::size_t kMostEntries = resource::kMaxJobspecValues - 1'072;
+constexpr std::size_t kMostEntryBytes = std::size_t{7} << 20;
+
+// The entries go along with the submission, so that there are bounds; an array of indices has none.
+Status check_size(const ArrayOptions& options, const std::vector<std::string>& entries) {
+  std::size_t bytes = 0;
+  for (const std::string& entry : entries) bytes += entry.size() + 3;  // with its quotes and comma
+  if (entries.size() <= kMostEntries && bytes <= kMostEntryBytes) return {};
+  const bool lines = !options.each_line.empty();
+  std::string what =
+      fmt::format("{} entries of {} bytes in all; at most {} of {} bytes are accepted",
+                  entries.size(), bytes, kMostEntries, kMostEntryBytes);
+  if (lines)
+    what += fmt::format(
+        "; more go as indices: --array 1-{} sh -c 'COMMAND \"$(sed -n ${{HOLON_ARRAY_INDEX}}p "
+        "{})\"'",
+        entries.size(), options.each_line);
+  return fail(Errc::out_of_range, what,
+              lines                       ? "--each-line"
+              : options.each_json.empty() ? "':::'"
+                                          : "--each-json");
 }
 
 }  // namespace
@@ -225,6 +250,7 @@ Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
     if (!read) return tl::unexpected(read.error());
     array.entries = std::move(*read);
   }
+  if (auto good = check_size(options, array.entries); !good) return tl::unexpected(good.error());
   const auto holds = [](const std::string& w) { return w.find("{{entry") != std::string::npos; };
   if (!wrapped && std::none_of(command.begin(), command.end(), holds))
     command.push_back("{{entry}}");

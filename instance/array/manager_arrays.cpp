@@ -340,7 +340,7 @@ Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) cons
   if (task.value() - batch->first.value() > **tasks) return Found();
   const auto events = journal_.events_of(batch->first);
   if (!events) return tl::unexpected(events.error());
-  auto submission = make_submission(batch->jobspec, batch->is_instance);
+  auto submission = kept_submission(batch->jobspec, batch->is_instance);
   if (!submission) return tl::unexpected(submission.error());
   submission->first = batch->first;
   submission->count = **tasks;

@@ -90,7 +90,7 @@ void JobManager::record_lost(Time now) {
 Status JobManager::load(const std::vector<Batch>& batches, const Beginning& beginning, Time now) {
   for (const auto& batch : batches) {
     beginning.at(batch.first);
-    auto made = make_submission(batch.jobspec, batch.is_instance);
+    auto made = kept_submission(batch.jobspec, batch.is_instance);
     if (!made) return tl::unexpected(condemn(batch.first, made.error()));
     made->first = batch.first;
     made->count = batch.count;

@@ -388,19 +388,17 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
   return all;
 }
 
-Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
-  if (jobspec.size() > kMostJobspec)
-    return fail(Errc::out_of_range,
-                fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
-                            kMostJobspec),
-                "jobspec");
+namespace {
+
+Result<Submission> submission_of(const std::string& jobspec, bool is_instance,
+                                 resource::JobspecBounds bounds) {
   // YAML is for people and for files: its scanner keeps hundreds of bytes for each one of a line
   // before anybody can look at how deep it nests.
   const auto first = jobspec.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || jobspec[first] != '{')
     return fail(Errc::invalid_argument, "a jobspec is sent as JSON, as an object: {...}",
                 "jobspec");
-  auto parsed = resource::parse_jobspec(jobspec);
+  auto parsed = resource::parse_jobspec(jobspec, bounds);
   if (!parsed) return tl::unexpected(parsed.error());
   if (auto sound = resource::check_submittable(*parsed); !sound)
     return tl::unexpected(sound.error());
@@ -427,6 +425,21 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (s.files) parsed->other_attributes.clear();  // all of it is read, and this is large
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
+}
+
+}  // namespace
+
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+  if (jobspec.size() > kMostJobspec)
+    return fail(Errc::out_of_range,
+                fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
+                            kMostJobspec),
+                "jobspec");
+  return submission_of(jobspec, is_instance, {});
+}
+
+Result<Submission> kept_submission(const std::string& jobspec, bool is_instance) {
+  return submission_of(jobspec, is_instance, resource::kNoJobspecBounds);
 }
 
 }  // namespace holon::instance

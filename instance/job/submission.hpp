@@ -90,5 +90,7 @@ void set_command(Submission& submission, std::vector<std::string> argv);
 // Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
 // not fit), and those of task_count.
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
+// The same of a journal: the jobspec was within its bounds when it came, and may have grown since.
+Result<Submission> kept_submission(const std::string& jobspec, bool is_instance);
 
 }  // namespace holon::instance

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -139,7 +140,7 @@ void JobService::cancel(const Request& request) {
     return request.fail(sorted.error());
   const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
   const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
-                     ids = waiting_first(reply.cancelled),
+                     ids = in_order_of_ends(reply.cancelled),
                      next = std::make_shared<std::size_t>(0)] {
     for (std::size_t i = 0; i < kCancelsAtOnce && *next < ids.size(); ++i)
       uses_.jobs.raise(JobId(ids[(*next)++]), "cancel", note, now());
@@ -158,9 +159,11 @@ JobService::Ids JobService::all_active(const std::optional<std::string>& user) c
   return ids;
 }
 
-// A running job that ends gives its cores to a waiting one, which may be in a later portion of the
-// same request.
-JobService::Ids JobService::waiting_first(Ids ids) const {
+// Waiting jobs before running ones, since a running job that ends gives its cores to a waiting one,
+// and the latest of them first: a job comes after those that it depends on, and would fail with
+// them. Both may be in a later portion of the same request.
+JobService::Ids JobService::in_order_of_ends(Ids ids) const {
+  std::sort(ids.begin(), ids.end(), std::greater<>());
   std::stable_partition(ids.begin(), ids.end(), [this](std::uint64_t id) {
     const ActiveJob* job = uses_.jobs.find(JobId(id));
     return job == nullptr || job->life.state < JobState::run;

@@ -50,7 +50,7 @@ class JobService {
   void info(const Request& request);
   void cancel(const Request& request);
   Ids all_active(const std::optional<std::string>& user) const;
-  Ids waiting_first(Ids ids) const;
+  Ids in_order_of_ends(Ids ids) const;
   Status sort_by_life(const Ids& ids, msg::CancelReply& reply) const;
   Time now() const { return reactor_.now(); }
 

@@ -351,7 +351,7 @@ class Reader {
       const auto tasks = tasks_of_array(db, first);
       const bool is_array = tasks.has_value();
       if (is_array && first <= done) continue;
-      auto made = make_submission(modern_jobspec(q.getColumn(2).getString(), version),
+      auto made = kept_submission(modern_jobspec(q.getColumn(2).getString(), version),
                                   q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));

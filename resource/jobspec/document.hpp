@@ -25,8 +25,9 @@ struct Document {
   const Document* find(std::string_view key) const;
 };
 
-Result<Document> parse_yaml(std::string_view bytes);
-Result<Document> parse_json(std::string_view bytes);
+// Errors: invalid_argument; more than `most_values` scalars, lists and maps are among them.
+Result<Document> parse_yaml(std::string_view bytes, std::size_t most_values);
+Result<Document> parse_json(std::string_view bytes, std::size_t most_values);
 
 // As JSON text; plain YAML scalars become numbers, booleans and null where they read as such.
 std::string to_json(const Document& document);

@@ -9,8 +9,6 @@
 namespace holon::resource::jobspec {
 namespace {
 
-// More than any job has words and variables. Whoever reads them serves nobody else meanwhile.
-constexpr std::size_t kMaxValues = 1u << 17;
 // Keys of one map that are compared with each other; of more, those that are equal are looked for
 // once all are there. Not by their hashes: who wants to can send keys with the same one.
 constexpr std::size_t kFewKeys = 16;
@@ -72,8 +70,8 @@ void DocumentBuilder::given_twice(const std::string& key, int line) {
 }
 
 bool DocumentBuilder::counted(int line) {
-  if (!failed_ && ++values_ > kMaxValues)
-    complain("too many values, at most " + std::to_string(kMaxValues), line);
+  if (!failed_ && ++values_ > most_values_)
+    complain("too many values, at most " + std::to_string(most_values_), line);
   return !failed_;
 }
 

@@ -14,6 +14,8 @@ namespace holon::resource::jobspec {
 // nothing.
 class DocumentBuilder {
  public:
+  explicit DocumentBuilder(std::size_t most_values) : most_values_(most_values) {}
+
   void scalar(std::string text, bool quoted, int line);
   void null(int line);
   void begin(Document::Kind kind, int line);
@@ -41,6 +43,7 @@ class DocumentBuilder {
   Document root_;
   Error error_;
   bool failed_ = false;
+  std::size_t most_values_;
   std::size_t values_ = 0;
 };
 

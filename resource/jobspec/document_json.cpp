@@ -11,7 +11,8 @@ namespace {
 
 class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit JsonHandler(std::string_view bytes) : bytes_(bytes) {}
+  JsonHandler(std::string_view bytes, std::size_t most_values)
+      : bytes_(bytes), builder_(most_values) {}
 
   bool null() override { return builder_.null(0), ok(); }
   bool boolean(bool value) override { return plain(value ? "true" : "false"); }
@@ -51,8 +52,8 @@ class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
 
 }  // namespace
 
-Result<Document> parse_json(std::string_view bytes) {
-  JsonHandler handler(bytes);
+Result<Document> parse_json(std::string_view bytes, std::size_t most_values) {
+  JsonHandler handler(bytes, most_values);
   nlohmann::json::sax_parse(bytes.begin(), bytes.end(), &handler);
   return std::move(handler.builder()).finish();
 }

@@ -15,6 +15,8 @@ namespace {
 
 class YamlHandler : public YAML::EventHandler {
  public:
+  explicit YamlHandler(std::size_t most_values) : builder_(most_values) {}
+
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { builder_.null(line(mark)); }
@@ -51,8 +53,8 @@ class YamlHandler : public YAML::EventHandler {
 
 }  // namespace
 
-Result<Document> parse_yaml(std::string_view bytes) {
-  YamlHandler handler;
+Result<Document> parse_yaml(std::string_view bytes, std::size_t most_values) {
+  YamlHandler handler(most_values);
   try {
     std::istringstream stream{std::string(bytes)};
     YAML::Parser parser(stream);

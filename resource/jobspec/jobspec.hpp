@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -89,14 +90,25 @@ struct Jobspec {
 
 // Sizes beyond which input is refused instead of eating memory or stack.
 inline constexpr std::size_t kMaxJobspecBytes = 16u << 20;
+// More than any job has words and variables. Whoever reads them serves nobody else meanwhile.
+inline constexpr std::size_t kMaxJobspecValues = 1u << 17;
 inline constexpr int kMaxJobspecDepth = 256;              // lists and maps inside each other
 inline constexpr std::int64_t kMaxCount = 4'294'967'295;  // of one resource, as in Fluxion
+
+// Of a jobspec that somebody sends. One that was accepted once, such as an array that has grown
+// since, has none when it is read again.
+struct JobspecBounds {
+  std::size_t bytes = kMaxJobspecBytes;
+  std::size_t values = kMaxJobspecValues;
+};
+inline constexpr JobspecBounds kNoJobspecBounds{std::numeric_limits<std::size_t>::max(),
+                                                std::numeric_limits<std::size_t>::max()};
 
 // Reads YAML or JSON (the latter when the first byte that is not blank is '{'). Unknown keys are
 // refused in resources and at the top, kept under attributes. Errors: invalid_argument with the
 // line (YAML) and the pointer, what was found and what is accepted. O(bytes). Source: RFC 14, RFC
 // 25 (V1 is a subset), RFC 31 (constraints), RFC 22 and 45 (counts).
-Result<Jobspec> parse_jobspec(std::string_view bytes);
+Result<Jobspec> parse_jobspec(std::string_view bytes, JobspecBounds bounds = {});
 
 // Canonical JSON, such that parse_jobspec(write_jobspec(j)) == j for every j that parse_jobspec
 // returns.

@@ -206,14 +206,16 @@ Result<Jobspec> parse_top(const Place& top) {
 
 }  // namespace
 
-Result<Jobspec> parse_jobspec(std::string_view bytes) {
-  if (bytes.size() > kMaxJobspecBytes)
+Result<Jobspec> parse_jobspec(std::string_view bytes, JobspecBounds bounds) {
+  if (bytes.size() > bounds.bytes)
     return fail(Errc::invalid_argument, "a jobspec of " + std::to_string(bytes.size()) +
-                                            " bytes; at most 16777216 are accepted");
+                                            " bytes; at most " + std::to_string(bounds.bytes) +
+                                            " are accepted");
   if (!is_utf8(bytes)) return fail(Errc::invalid_argument, "a jobspec must be UTF-8 without NUL");
   const auto first = bytes.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && bytes[first] == '{';
-  auto document = json ? jobspec::parse_json(bytes) : jobspec::parse_yaml(bytes);
+  auto document =
+      json ? jobspec::parse_json(bytes, bounds.values) : jobspec::parse_yaml(bytes, bounds.values);
   if (!document) return tl::unexpected(document.error());
   return parse_top(Place(*document));
 }

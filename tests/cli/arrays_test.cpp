@@ -75,6 +75,10 @@ TEST(ArrayOptions, LinesOfAFileAreEntries) {
   std::ofstream(file) << "";
   EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
               HasSubstr("has no lines"));
+  std::ofstream(file) << std::string(2 * 200'000, '\n');
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
+              HasSubstr("--each-line: 400000 entries of 1200000 bytes in all; at most 130000 of "
+                        "7340032 bytes are accepted; more go as indices: --array 1-400000 "));
   std::filesystem::remove(file);
   EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
               HasSubstr("No such file"));

@@ -58,7 +58,7 @@ Result<std::shared_ptr<const Submission>> JobManager::remade(const ActiveJob& jo
   if (!batch) return tl::unexpected(batch.error());
   const auto jobspec = with_update(batch->jobspec, update);
   if (!jobspec) return tl::unexpected(jobspec.error());
-  auto made = make_submission(*jobspec, batch->is_instance);
+  auto made = kept_submission(*jobspec, batch->is_instance);
   if (!made) return tl::unexpected(made.error());
   made->first = batch->first;
   made->count = batch->count;

@@ -59,7 +59,8 @@ bool is_record(SQLite::Statement& q) {
 }
 
 bool is_jobspec(SQLite::Statement& q) {
-  return resource::parse_jobspec(q.getColumn(1).getString()).has_value();
+  return resource::parse_jobspec(q.getColumn(1).getString(), resource::kNoJobspecBounds)
+      .has_value();
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
   search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
   const int version = version_of(journal);
   search.look(journal, "specs", "id, jobspec", "jobspec {}", [version](SQLite::Statement& q) {
-    return make_submission(modern_jobspec(q.getColumn(1).getString(), version), false).has_value();
+    return kept_submission(modern_jobspec(q.getColumn(1).getString(), version), false).has_value();
   });
   search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();

@@ -416,6 +416,25 @@ TEST(LiveArrays, EntriesOfAnOpenOneAreNoMoreThanThoseOfOneSubmission) {
   EXPECT_NE(live.wait_one(array).result, "");
 }
 
+// A submission has 131,072 values and 8 MiB at most. An array that has become larger than that by
+// and by was not read again: the broker took the journal for damaged, and all its tasks for lost.
+TEST(LiveArrays, AnOpenOneThatIsLargerThanASubmissionMayBeOutlivesItsBroker) {
+  const Live live(kFour);
+  constexpr std::uint64_t kFirst = 70'000, kMore = 80'000;
+  const std::vector<std::string> first(kFirst, "a");
+  const auto array = live.job({"/bin/true"}, open_array_of(kFirst, {{"entries", first}}));
+  const msg::ExtendRequest more{
+      array, kMore, "", std::vector<std::string>(kMore, std::string(100, 'b')), false, ""};
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend", more));
+  live.kill_broker();
+  const auto known = live.record(array);
+  EXPECT_EQ(known.tasks, kFirst + kMore);
+  EXPECT_TRUE(known.tasks_open);
+  EXPECT_EQ(known.result, "");
+  live.cancel(array);
+  EXPECT_EQ(live.wait_one(array).result, "CANCELED");
+}
+
 TEST(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {
   const Live live(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);

@@ -230,5 +230,23 @@ TEST(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
   EXPECT_EQ(live.status()->pending, 0);
 }
 
+// Cancels of many are done in portions: a job of a later one found the job that it depends on
+// cancelled, and failed for that.
+TEST(LiveDependencies, AChainThatIsCancelledAsAWholeIsCancelledAndNotFailed) {
+  const Live live({"--resources", "node=1/core=1"});
+  constexpr std::uint64_t kLong = 300;
+  const auto first = live.job({"/bin/sleep", "1000"});
+  std::vector<std::uint64_t> chain = {first};
+  for (std::uint64_t i = 1; i < kLong; ++i)
+    chain.push_back(
+        live.job({"/bin/true"}, after_job({"afterok:" + std::to_string(chain.back())})));
+  msg::CancelRequest all;
+  all.all = true;
+  const auto reply = live.call<msg::CancelReply>("cancel", all);
+  ASSERT_TRUE(reply) << reply.error().what;
+  EXPECT_EQ(reply->cancelled.size(), kLong);
+  for (const auto& over : live.wait(chain)) EXPECT_EQ(over.result, "CANCELED") << over.reason;
+}
+
 }  // namespace
 }  // namespace holon::instance
