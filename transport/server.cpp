@@ -76,6 +76,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     bool kept_place = false;     // has one because of the name it gave
     bool is_among_last = false;  // it came when only places that are kept were free
     bool favoured = false;
+    bool given_up = false;   // is lost soon: what was not sent leaves a gap, and nothing follows
     std::int64_t since = 0;  // monotonic ms
     Holder holder;           // in whose count of connections it is
   };
@@ -259,7 +260,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
       return door_of(from).leave(from);
     }
     if (envelope->kind == Kind::bye) return lose(peer->id);
-    if (envelope->kind == Kind::heartbeat && !peer->session->is_possible(envelope->id)) {
+    if (envelope->kind == Kind::heartbeat && !peer->session->is_possible(*envelope)) {
       ++shared_->counters.malformed;  // it confirms what was never sent, and cannot be believed
       return lose(peer->id);
     }
@@ -312,6 +313,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
     peer->session->principal(who);
+    if (door_of(from).keeps_unread()) peer->session->ask_for_marks();
     peer->holder = holder;
     shares_.add(holder);
     by_connection_[from] = peer;
@@ -385,14 +387,15 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   void uncount(Peer& peer) { shares_.remove(std::exchange(peer.holder, Holder())); }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
-  void transmit(const Peer& peer, std::string bytes) {
-    if (closed_) return;
+  void transmit(Peer& peer, std::string bytes) {
+    if (closed_ || peer.given_up) return;
     Door& door = door_of(peer.connection);
     const bool bounded = door.unsent(peer.connection).has_value();
     const std::size_t unread = peer.session->backlog() + debts_.of(peer.connection);
     const bool too_slow = !bounded && unread > shared_->options.max_backlog;
     if (!too_slow && door.send(peer.connection, std::move(bytes))) return;
     if (too_slow) ++shared_->counters.too_slow;
+    peer.given_up = true;
     dismiss(peer.id);
   }
 
@@ -436,10 +439,19 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   // Where a connection may have ended. Of those with a session their losses tell.
   void settle_debts() {
     if (!std::exchange(debts_are_due_, false)) return;
+    const std::string bye = encode({Kind::bye, 0, "", "", ""});
+    const std::int64_t now = monotonic_ms();
     for (const ConnectionId connection : debts_.connections()) {
       if (by_connection_.contains(connection)) continue;
+      if (!debts_.may_ask(connection, now)) {
+        debts_are_due_ = true;
+        continue;
+      }
       Door& door = door_of(connection);
-      if (door.is_there(connection, encode({Kind::bye, 0, "", "", ""}))) continue;
+      if (door.is_there(connection, bye)) {
+        debts_.add(connection, {}, bye.size());
+        continue;
+      }
       door.close(connection);
       debts_.settle(connection);
     }

@@ -159,6 +159,7 @@ void Session::lose(const Error& why) {
   open_ = false;
   shared_->owe_less(principal_, backlog());
   sent_ = confirmed_ = received_ = reported_ = 0;
+  if (marks_) marks_.emplace();
   last_heard_ = monotonic_ms();
   std::vector<std::uint64_t> lost;
   for (const auto& [id, outgoing] : outgoing_)
@@ -242,10 +243,7 @@ void Session::receive(Envelope envelope, std::size_t bytes) {
     case Kind::cancel:
       return on_cancel(envelope.id);
     case Kind::heartbeat:
-      if (envelope.id > sent_ || envelope.id <= confirmed_) return;
-      shared_->owe_less(principal_, static_cast<std::size_t>(envelope.id - confirmed_));
-      confirmed_ = envelope.id;
-      return;
+      return on_heartbeat(envelope);
     case Kind::hello:
     case Kind::welcome:
     case Kind::bye:
@@ -256,16 +254,40 @@ void Session::receive(Envelope envelope, std::size_t bytes) {
 void Session::count_received(std::size_t bytes) {
   last_heard_ = monotonic_ms();
   received_ += bytes;
-  if (open_ && received_ - reported_ >= kConfirmEvery) {
-    reported_ = received_;
-    send_now({Kind::heartbeat, received_, "", "", ""});
-  }
+  if (open_ && received_ - reported_ >= kConfirmEvery) send_heartbeat();
+}
+
+bool Session::is_possible(const Envelope& heartbeat) const {
+  const bool is_known = !marks_ || heartbeat.payload.empty() || marks_->is_known(heartbeat.payload);
+  return heartbeat.id <= sent_ && is_known;
+}
+
+// A mark comes back at once. Only from a client: a server would send whatever its clients like.
+void Session::on_heartbeat(const Envelope& heartbeat) {
+  if (peer_.value() == 0 && !heartbeat.payload.empty()) send_heartbeat(heartbeat.payload);
+  const std::uint64_t read = marks_ ? marks_->take(heartbeat.payload).value_or(0) : heartbeat.id;
+  if (read > sent_ || read <= confirmed_) return;
+  shared_->owe_less(principal_, static_cast<std::size_t>(read - confirmed_));
+  confirmed_ = read;
+}
+
+void Session::send_heartbeat(std::string mark) {
+  if (!open_) return;
+  reported_ = received_;
+  put_out(encode({Kind::heartbeat, received_, "", "", std::move(mark)}));
+}
+
+void Session::send_mark() {
+  std::string mark = ReadMarks::fresh();
+  send_heartbeat(mark);
+  marks_->add(std::move(mark), sent_);
 }
 
 void Session::keep_alive(std::int64_t since) {
   if (!open_ || last_sent_ > since) return;
-  reported_ = received_;
-  send_now({Kind::heartbeat, received_, "", "", ""});
+  // Also little has to be confirmed at some time.
+  if (marks_ && !marks_->is_awaited()) return send_mark();
+  send_heartbeat();
 }
 
 // What waits for an answer is kept, as it came. Texts are short: who sends a flood gets a flood of
@@ -413,7 +435,11 @@ void Session::send(Envelope envelope) {
 }
 
 void Session::send_now(const Envelope& envelope) {
-  std::string bytes = encode(envelope);
+  put_out(encode(envelope));
+  if (open_ && marks_ && marks_->is_due(sent_)) send_mark();
+}
+
+void Session::put_out(std::string bytes) {
   sent_ += bytes.size();
   shared_->owe(principal_, bytes.size());
   last_sent_ = monotonic_ms();

@@ -15,6 +15,7 @@
 
 #include "transport/codec/envelope.hpp"
 #include "transport/rpc.hpp"
+#include "transport/zmtp/read_marks.hpp"
 
 namespace holon::transport {
 
@@ -108,8 +109,11 @@ class Session : public std::enable_shared_from_this<Session> {
   const Principal& principal() const { return principal_; }
   // How many requests wait for an answer, and of what size, is not bounded any more.
   void favour() { favoured_ = true; }
-  // Can the peer have received so many bytes?
-  bool is_possible(std::uint64_t received) const { return received <= sent_; }
+  // From the first message on: the peer's numbers of bytes are not believed any more, it confirms
+  // by marks.
+  void ask_for_marks() { marks_.emplace(); }
+  // Can the peer have received what this heartbeat confirms?
+  bool is_possible(const Envelope& heartbeat) const;
   std::size_t backlog() const { return static_cast<std::size_t>(sent_ - confirmed_); }
   // Has it confirmed anything that was sent to it?
   bool has_confirmed() const { return confirmed_ > 0; }
@@ -140,6 +144,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_incoming_request(Envelope envelope);
   void on_answer(Envelope envelope);
   void on_cancel(std::uint64_t id);
+  void on_heartbeat(const Envelope& heartbeat);
+  void send_heartbeat(std::string mark = {});
+  void send_mark();
+  void put_out(std::string bytes);
   void close_request(std::uint64_t id);
   void drop_incoming();
   std::unordered_map<std::uint64_t, Incoming> forget_incoming();
@@ -162,6 +170,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unordered_map<std::uint64_t, Incoming> incoming_;
   std::size_t open_bytes_ = 0;  // of incoming_
   std::uint64_t sent_ = 0, confirmed_ = 0, received_ = 0, reported_ = 0;
+  std::optional<ReadMarks> marks_;  // nullopt: the peer confirms by numbers
   std::int64_t last_heard_ = 0, last_sent_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <zmq.hpp>
 
@@ -45,7 +46,7 @@ class LeftDebtsTest : public testing::Test {
   }
   void hello(zmq::socket_t& socket) {
     const int before = sessions_;
-    send(socket, {Kind::hello, 1, "", "", encode_greeting({"x", 1, 1, 0})});
+    send(socket, {Kind::hello, ++hellos_, "", "", encode_greeting({"x", 1, 1, 0})});
     ASSERT_TRUE(until([&] { return sessions_ > before; }));
   }
   void bye(zmq::socket_t& socket) {
@@ -53,10 +54,34 @@ class LeftDebtsTest : public testing::Test {
     send(socket, {Kind::bye, 0, "", "", ""});
     ASSERT_TRUE(until([&] { return lost_ > before; }));
   }
-  void ask_much(zmq::socket_t& socket) {
+  void ask(zmq::socket_t& socket, const std::string& topic) {
     const int before = asked_;
-    send(socket, {Kind::request, ++last_, "much", "", ""});
+    send(socket, {Kind::request, ++last_, topic, "", ""});
     ASSERT_TRUE(until([&] { return asked_ > before; }));
+  }
+  void ask_much(zmq::socket_t& socket) { ask(socket, "much"); }
+  // Reads on until such a message has come.
+  Envelope read_until(zmq::socket_t& socket, const std::function<bool(const Envelope&)>& is_it) {
+    Envelope last;
+    const bool came = until([&] {
+      zmq::message_t message;
+      while (socket.recv(message, zmq::recv_flags::dontwait)) {
+        const auto envelope = decode(message.to_string_view());
+        if (!envelope || !is_it(*envelope)) continue;
+        last = *envelope;
+        return true;
+      }
+      return false;
+    });
+    EXPECT_TRUE(came);
+    return last;
+  }
+  std::string read_mark(zmq::socket_t& socket) { return read_until(socket, has_mark).payload; }
+  static bool has_mark(const Envelope& message) {
+    return message.kind == Kind::heartbeat && !message.payload.empty();
+  }
+  bool is_refused_for_unread_answers(Client& client) {
+    return answer_to(client).find("bytes of answers to this user are unread") != std::string::npos;
   }
   static void send(zmq::socket_t& socket, const Envelope& envelope) {
     socket.send(zmq::buffer(encode(envelope)), zmq::send_flags::none);
@@ -75,7 +100,7 @@ class LeftDebtsTest : public testing::Test {
   std::unique_ptr<Reactor> reactor_ = std::move(*Reactor::create());
   std::unique_ptr<Server> server_;
   std::size_t size_ = 33 * kMebibyte;
-  std::uint64_t last_ = 0;
+  std::uint64_t last_ = 0, hellos_ = 0;
   int sessions_ = 0, lost_ = 0, asked_ = 0;
 };
 
@@ -89,7 +114,7 @@ TEST_F(LeftDebtsTest, NeitherByeNorAnotherHelloTakesAwayWhatAUserOwes) {
   bye(*socket);
   hello(*socket);
   const auto other = std::move(*Client::connect(*reactor_, server_->uri()));
-  EXPECT_NE(answer_to(*other).find("bytes of answers to this user are unread"), std::string::npos);
+  EXPECT_TRUE(is_refused_for_unread_answers(*other));
   // The end of the connection does.
   socket.reset();
   std::string last;
@@ -106,8 +131,10 @@ TEST_F(LeftDebtsTest, WhoReadsOfALaterSessionHasReadTheEarlierOnes) {
   ask_much(*socket);
   hello(*socket);
   const auto other = std::move(*Client::connect(*reactor_, server_->uri()));
-  EXPECT_NE(answer_to(*other), "few");
-  send(*socket, {Kind::heartbeat, 1, "", "", ""});
+  EXPECT_TRUE(is_refused_for_unread_answers(*other));
+  for (int session = 0; session < 3; ++session)
+    read_until(*socket, [](const Envelope& message) { return message.kind == Kind::welcome; });
+  send(*socket, {Kind::heartbeat, 1, "", "", read_mark(*socket)});
   std::string last;
   for (int i = 0; i < 10'000 && last != "few"; ++i) last = answer_to(*other);
   EXPECT_EQ(last, "few");
@@ -129,6 +156,125 @@ TEST_F(LeftDebtsTest, SessionsOfOneConnectionHaveOneBound) {
   send(*socket, {Kind::hello, 1, "", "", encode_greeting({"x", 1, 1, 0})});
   EXPECT_TRUE(until([&] { return server_->counters().refused == 1; }));
   EXPECT_EQ(sessions_, 2);
+}
+
+// It knows how long its answers are, and confirms them, and the first byte of each session.
+TEST_F(LeftDebtsTest, WhatIsConfirmedUnreadIsOwed) {
+  listen({});
+  const auto socket = dealer();
+  hello(*socket);
+  ask_much(*socket);
+  send(*socket, {Kind::heartbeat, size_, "", "", ""});
+  hello(*socket);
+  send(*socket, {Kind::heartbeat, 1, "", "", ""});
+  ask_much(*socket);
+  send(*socket, {Kind::heartbeat, size_, "", "", ""});
+  bye(*socket);
+  hello(*socket);
+  send(*socket, {Kind::heartbeat, 1, "", "", ""});
+  hello(*socket);
+  const auto other = std::move(*Client::connect(*reactor_, server_->uri()));
+  EXPECT_TRUE(is_refused_for_unread_answers(*other));
+}
+
+TEST_F(LeftDebtsTest, OneConnectionThatConfirmsUnreadAnswersIsGivenUp) {
+  Options options;
+  options.max_backlog = kMebibyte;
+  size_ = 600 << 10;
+  listen(options);
+  const auto socket = dealer();
+  hello(*socket);
+  ask_much(*socket);
+  send(*socket, {Kind::heartbeat, size_, "", "", ""});
+  ask_much(*socket);
+  EXPECT_TRUE(until([&] { return lost_ == 1; }));
+  EXPECT_GE(server_->counters().too_slow, 1U);
+}
+
+TEST_F(LeftDebtsTest, WhoGuessesAMarkIsGivenUpAndOwesOn) {
+  listen({});
+  const auto socket = dealer();
+  for (int session = 0; session < 2; ++session) {
+    hello(*socket);
+    ask_much(*socket);
+    send(*socket, {Kind::heartbeat, 1, "", "", std::string(8, 'x')});
+    ASSERT_TRUE(until([&] { return lost_ == session + 1; }));
+  }
+  EXPECT_EQ(server_->counters().malformed, 2U);
+  const auto other = std::move(*Client::connect(*reactor_, server_->uri()));
+  EXPECT_TRUE(is_refused_for_unread_answers(*other));
+}
+
+TEST_F(LeftDebtsTest, WhoReadsIsServedOnHoweverMuchItAsksFor) {
+  listen({});
+  const auto client = std::move(*Client::connect(*reactor_, server_->uri()));
+  for (int i = 0; i < 6; ++i) {
+    std::optional<Result<std::string>> answer;
+    client->call({"much", "", "", 0}, [&](Result<std::string> said) { answer = std::move(said); });
+    ASSERT_TRUE(until([&] { return answer.has_value(); }));
+    ASSERT_TRUE(*answer) << i << ": " << to_string(answer->error());
+    EXPECT_EQ((*answer)->size(), size_);
+  }
+  EXPECT_EQ(lost_, 0);
+}
+
+// It asks on while it is behind by less than a user may be.
+TEST_F(LeftDebtsTest, WhoReadsSlowlyIsServedOn) {
+  size_ = 5 * kMebibyte;
+  listen({});
+  const auto socket = dealer();
+  hello(*socket);
+  for (int i = 0; i < 10; ++i) ask_much(*socket);
+  for (int i = 0; i < 20; ++i) {
+    send(*socket, {Kind::heartbeat, 1, "", "", read_mark(*socket)});
+    ask_much(*socket);
+  }
+  EXPECT_EQ(asked_, 30);
+  EXPECT_EQ(lost_, 0);
+}
+
+TEST_F(LeftDebtsTest, LittleCanBeConfirmedToo) {
+  Options options;
+  options.heartbeat = 10;
+  listen(options);
+  const auto socket = dealer();
+  hello(*socket);
+  ask(*socket, "little");
+  read_until(*socket, [](const Envelope& message) { return message.kind == Kind::response; });
+  const std::string first = read_mark(*socket);
+  // There is one at a time.
+  for (int i = 0; i < 5; ++i)
+    EXPECT_TRUE(read_until(*socket, [](const Envelope&) { return true; }).payload.empty());
+  send(*socket, {Kind::heartbeat, 1, "", "", first});
+  EXPECT_NE(read_mark(*socket), first);
+}
+
+// A connection without a session can only be asked by a message, which it may not read, either.
+TEST_F(LeftDebtsTest, WhoOwesIsNotToldSomethingWheneverAnotherConnectionEnds) {
+  Options options;
+  options.heartbeat = 4;
+  listen(options);
+  const auto socket = dealer();
+  hello(*socket);
+  ask(*socket, "little");
+  bye(*socket);
+  constexpr int kOthers = 40;
+  for (int i = 0; i < kOthers; ++i) {
+    const int before = lost_;
+    auto other = std::move(*Client::connect(*reactor_, server_->uri()));
+    ASSERT_TRUE(until([&] { return other->connected(); }));
+    other.reset();
+    ASSERT_TRUE(until([&] { return lost_ > before; }));
+    const auto later = reactor_->now() + 4 * options.heartbeat;
+    until([&] { return reactor_->now() > later; });
+  }
+  int byes = 0;
+  hello(*socket);
+  read_until(*socket, [&](const Envelope& message) {
+    byes += message.kind == Kind::bye ? 1 : 0;
+    return message.kind == Kind::welcome && message.id == 2;
+  });
+  EXPECT_LT(byes, kOthers / 2);
 }
 
 }  // namespace

@@ -1,6 +1,13 @@
 #include "transport/zmtp/left_debts.hpp"
 
+#include <algorithm>
+
 namespace holon::transport {
+namespace {
+
+constexpr std::int64_t kFirstPause = 1'000, kLongestPause = 60'000;  // ms
+
+}  // namespace
 
 void LeftDebts::add(ConnectionId connection, const Principal& who, std::size_t bytes) {
   if (bytes == 0) return;
@@ -20,6 +27,14 @@ void LeftDebts::settle(ConnectionId connection) {
 std::size_t LeftDebts::of(ConnectionId connection) const {
   const auto found = debts_.find(connection);
   return found == debts_.end() ? 0 : found->second.bytes;
+}
+
+bool LeftDebts::may_ask(ConnectionId connection, std::int64_t now) {
+  Debt& debt = debts_.at(connection);
+  if (now < debt.asked_again) return false;
+  debt.pause = std::clamp(2 * debt.pause, kFirstPause, kLongestPause);
+  debt.asked_again = now + debt.pause;
+  return true;
 }
 
 std::vector<ConnectionId> LeftDebts::connections() const {

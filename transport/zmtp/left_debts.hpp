@@ -28,12 +28,17 @@ class LeftDebts {
   // All was read, or the connection is gone.
   void settle(ConnectionId connection);
   std::size_t of(ConnectionId connection) const;
+  // May it be asked now (monotonic ms) whether it is still there? Then it may be again after a
+  // pause that is twice as long each time, a minute at most: it may not read what it is asked,
+  // either, however often other connections end. REQUIRES: it owes something.
+  bool may_ask(ConnectionId connection, std::int64_t now);
   std::vector<ConnectionId> connections() const;
 
  private:
   struct Debt {
     std::size_t bytes = 0;
     std::map<std::uint32_t, std::size_t> of_users{};
+    std::int64_t asked_again = 0, pause = 0;  // not before then; ms
   };
 
   std::shared_ptr<SessionShared> shared_;
