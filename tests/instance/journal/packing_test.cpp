@@ -31,6 +31,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -441,6 +442,32 @@ TEST_F(PackedJournal, OldestRowsOfNoJobDoNotEndPacking) {
   pack_all(*journal);
   journal = fail(Errc::not_found, "closed");
   EXPECT_GT(packs(), 1);
+}
+
+TEST_F(PackedJournal, NeighbouringRowsThatCannotBePackedAllStay) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    for (std::uint64_t id = 1; id <= 400; ++id) add_events(*journal, id, 10'000);
+    ASSERT_TRUE(journal->commit());
+  }
+  const auto rows = [this](const std::string& where) {
+    std::vector<std::int64_t> numbers;
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    SQLite::Statement q(db, "SELECT seq FROM events WHERE " + where + " ORDER BY seq");
+    while (q.executeStep()) numbers.push_back(q.getColumn(0).getInt64());
+    return numbers;
+  };
+  SQLite::Database(file(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE events SET job = -5 WHERE seq BETWEEN 100 AND 103");
+  auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  pack_all(*journal);
+  journal = fail(Errc::not_found, "closed");
+  ASSERT_GT(packs(), 0);
+  EXPECT_THAT(rows("job = -5"), ElementsAre(100, 101, 102, 103));
+  EXPECT_THAT(rows("seq <= " + std::to_string(kEventsInPack)), ElementsAre(100, 101, 102, 103))
+      << "what is in a pack is nowhere else";
 }
 
 // Jobs of all lengths of life: a pack is found for each event that it has.
