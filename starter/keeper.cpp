@@ -15,8 +15,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <span>
 #include <string>
 
+#include "base/descriptors/passing.hpp"
 #include "starter/fewer_rights.hpp"
 #include "starter/own_children.hpp"
 
@@ -27,22 +29,8 @@ constexpr int kLooksAtOnce = 100;   // for processes to end, without a pause
 constexpr long kPause = 1'000'000;  // ns between later looks
 
 // Whoever asked may be gone, or read nothing: neither holds the keeper up.
-void tell(int line, const Told& told, int file = -1) {
-  iovec bytes{const_cast<Told*>(&told), sizeof told};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  if (file >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &file, sizeof file);
-  }
-  sendmsg(line, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+void tell(int line, const Told& told, std::span<const int> file = {}) {
+  send_with_descriptors(line, std::as_bytes(std::span(&told, 1)), file, MSG_DONTWAIT);
 }
 
 [[noreturn]] void refuse(int line, Step step, int error, const std::string& why = {}) {
@@ -264,7 +252,7 @@ void serve_open(const Handed& handed, const Settings& settings) {
   if (file < 0) refuse(handed.line, Step::file, errno);
   Told told;
   told.what = What::opened;
-  tell(handed.line, told, file);
+  tell(handed.line, told, std::span(&file, 1));
   _exit(0);
 }
 

@@ -16,7 +16,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
+#include <utility>
 
+#include "base/descriptors/passing.hpp"
 #include "starter/fewer_rights.hpp"
 #include "starter/keeper.hpp"
 #include "starter/own_children.hpp"
@@ -36,25 +39,6 @@ struct Message {
   std::vector<int> descriptors;
 };
 
-void close_all(const std::vector<int>& descriptors) {
-  for (const int fd : descriptors) close(fd);
-}
-
-std::vector<int> descriptors_of(msghdr& message) {
-  std::vector<int> found;
-  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
-       header = CMSG_NXTHDR(&message, header)) {
-    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
-      found.push_back(fd);
-    }
-  }
-  return found;
-}
-
 std::size_t expected(const Ask& ask) {
   if (ask.kind == Kind::count) return 0;
   if (ask.kind == Kind::open) return 2;
@@ -69,22 +53,16 @@ bool is_known(const Ask& ask) {
 
 Message take_message(int line) {
   Message taken;
-  iovec bytes{&taken.ask, sizeof taken.ask};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostDescriptors * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (n < 0) {
-    taken.is_closed = errno != EAGAIN && errno != EINTR && errno != EMFILE && errno != ENFILE;
+  Passed passed = receive_with_descriptors(line, std::as_writable_bytes(std::span(&taken.ask, 1)),
+                                           kMostDescriptors, MSG_DONTWAIT);
+  if (passed.size < 0) {
+    taken.is_closed = passed.error != EAGAIN && passed.error != EMFILE && passed.error != ENFILE;
     return taken;
   }
-  taken.descriptors = descriptors_of(message);
-  taken.is_closed = n == 0 && taken.descriptors.empty();
-  taken.is_good = n == static_cast<ssize_t>(sizeof taken.ask) &&
-                  (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && is_known(taken.ask) &&
+  taken.descriptors = std::move(passed.descriptors);
+  taken.is_closed = passed.size == 0 && passed.has_all_descriptors && taken.descriptors.empty();
+  taken.is_good = passed.size == static_cast<ssize_t>(sizeof taken.ask) && passed.has_all_bytes &&
+                  passed.has_all_descriptors && is_known(taken.ask) &&
                   taken.descriptors.size() == expected(taken.ask);
   return taken;
 }

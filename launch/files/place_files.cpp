@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
+#include "base/descriptors/passing.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::launch {
@@ -63,22 +65,8 @@ Status place_one(int folder, const msg::File& file) {
   return {};
 }
 
-void say(int line, const std::string& sentence, int lock) {
-  iovec bytes{const_cast<char*>(sentence.data()), std::min(sentence.size(), kLongestSentence)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  if (lock >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &lock, sizeof lock);
-  }
-  while (sendmsg(line, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
+void say(int line, std::string_view sentence, std::span<const int> lock) {
+  send_with_descriptors(line, std::as_bytes(std::span(sentence.substr(0, kLongestSentence))), lock);
 }
 
 }  // namespace
@@ -108,10 +96,11 @@ int place_files_main(const std::string& base, int line) {
                               : Result<JobFolder>(tl::unexpected(request.error()));
   if (!folder) {
     const char kind = folder.error().code == Errc::denied ? kDenied : kFailed;
-    say(line, kind + to_string(folder.error()), -1);
+    say(line, kind + to_string(folder.error()), {});
     return 1;
   }
-  say(line, kPlaced + folder->path(), folder->lock());
+  const int lock = folder->lock();
+  say(line, kPlaced + folder->path(), std::span(&lock, 1));
   _exit(0);  // the folder stays
 }
 
@@ -122,23 +111,13 @@ int remove_files_main(const std::string& base) {
 
 Result<JobFolder> take_placed_files(int line, const std::string& base) {
   std::string sentence(kLongestSentence, '\0');
-  iovec bytes{sentence.data(), sentence.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  transport::UniqueFd lock;
-  if (const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-      header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    lock.reset(fd);
-  }
-  if (n <= 0) return fail(Errc::not_found, "its process has said nothing");
-  sentence.resize(static_cast<std::size_t>(n));
+  const Passed passed =
+      receive_with_descriptors(line, std::as_writable_bytes(std::span(sentence)), 1, MSG_DONTWAIT);
+  transport::UniqueFd lock(passed.descriptors.empty() ? -1 : passed.descriptors.front());
+  if (passed.size <= 0) return fail(Errc::not_found, "its process has said nothing");
+  if (!passed.has_all_descriptors)
+    return fail(Errc::not_found, "the lock of its folder has not come, and that alone");
+  sentence.resize(static_cast<std::size_t>(passed.size));
   // A process of the user's has said it: whatever it is becomes a value of that user's environment,
   // and the name of what is removed as that user.
   const std::string beginning = kPlaced + base + "/";

@@ -10,7 +10,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <span>
 #include <utility>
+
+#include "base/descriptors/passing.hpp"
 
 namespace holon::launch {
 namespace {
@@ -36,46 +39,18 @@ Result<UniqueFd> in_memory(const std::string& bytes) {
   return memory;
 }
 
-bool send_with(int socket, const starter::Ask& ask, const std::vector<int>& descriptors) {
-  iovec bytes{const_cast<starter::Ask*>(&ask), sizeof ask};
-  alignas(cmsghdr) char control[CMSG_SPACE(starter::kMostDescriptors * sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
-  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size() * sizeof(int));
-  while (true) {
-    if (sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof ask)) return true;
-    if (errno != EINTR) return false;
-  }
-}
-
 // One message, and the file that may have come along. Nothing: the other end is closed, or what it
 // says is of no known form.
 std::optional<starter::Told> receive(int line, UniqueFd& file, bool& would_wait) {
   starter::Told told;
-  iovec bytes{&told, sizeof told};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  would_wait = n < 0 && (errno == EAGAIN || errno == EINTR);
-  if (n < 0) return std::nullopt;
-  if (const cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
-    file.reset(fd);
-  }
-  if (n != static_cast<ssize_t>(sizeof told) || told.magic != starter::kMagic) return std::nullopt;
+  const Passed passed =
+      receive_with_descriptors(line, std::as_writable_bytes(std::span(&told, 1)), 1, MSG_DONTWAIT);
+  would_wait = passed.size < 0 && passed.error == EAGAIN;
+  UniqueFd came(passed.descriptors.empty() ? -1 : passed.descriptors.front());
+  if (passed.size != static_cast<ssize_t>(sizeof told) || !passed.has_all_bytes ||
+      told.magic != starter::kMagic)
+    return std::nullopt;
+  if (passed.has_all_descriptors) file = std::move(came);
   told.text[sizeof told.text - 1] = '\0';
   return told;
 }
@@ -205,7 +180,7 @@ Result<UniqueFd> StarterProcesses::ask(starter::Kind kind, const starter::Reques
   starter::Ask what;
   what.kind = kind;
   what.extras = extras;
-  if (!send_with(starter_.get(), what, descriptors))
+  if (!send_with_descriptors(starter_.get(), std::as_bytes(std::span(&what, 1)), descriptors))
     return system_error("the starter cannot be asked");
   return ours;
 }
@@ -294,7 +269,9 @@ int StarterProcesses::open_file(const std::string& user, const std::string& path
   if (!line) return -EIO;
   auto answer = hear(line->get(), patience_with(user), user);
   if (!answer) return -ETIMEDOUT;
-  if (answer->told.what == starter::What::opened && answer->file) return answer->file.release();
+  // Without the file: this process may open no more, and the kernel has closed it.
+  if (answer->told.what == starter::What::opened)
+    return answer->file ? answer->file.release() : -EMFILE;
   return answer->told.error > 0 ? -answer->told.error : -EPERM;
 }
 

@@ -10,10 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <span>
 
+#include "base/descriptors/passing.hpp"
 #include "launch/files/place_files.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec/codec.hpp"
@@ -279,6 +282,27 @@ TEST_F(JobFolders, ThatCannotBeMadeWhereNothingIsAreNotDenied) {
   ASSERT_FALSE(folder);
   EXPECT_EQ(folder.error().code, Errc::system);
   EXPECT_THAT(folder.error().what, ::testing::EndsWith("No such file or directory"));
+}
+
+// It may send what it likes: nothing stays open for it in the agent.
+TEST_F(JobFolders, OfAUserWhoSendsMoreThanItsLockAreNotTakenOver) {
+  const std::string sentence = "+" + left_behind();
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const transport::UniqueFd ours(ends[0]), theirs(ends[1]);
+  const auto bytes = std::as_bytes(std::span(sentence));
+  for (const std::size_t sent : {2UL, 5UL}) {
+    const std::vector<int> locks(sent, theirs.get());
+    ASSERT_TRUE(send_with_descriptors(theirs.get(), bytes, locks));
+    const auto before = transport::free_descriptors();
+    const auto taken = take_placed_files(ours.get(), dir_);
+    ASSERT_FALSE(taken);
+    EXPECT_EQ(taken.error().code, Errc::not_found) << to_string(taken.error());
+    EXPECT_EQ(transport::free_descriptors(), before);
+  }
+  const std::vector<int> lock = {theirs.get()};
+  ASSERT_TRUE(send_with_descriptors(theirs.get(), bytes, lock));
+  EXPECT_TRUE(take_placed_files(ours.get(), dir_));
 }
 
 TEST_F(FilesOfAJob, OfKilledAgentsAreRemovedByAProcess) {

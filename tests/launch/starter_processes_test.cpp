@@ -1,13 +1,17 @@
-// What the agent makes of a starter's answers: which of them are refusals to a task's user.
+// What the agent makes of a starter's answers: which of them are refusals to a task's user, and
+// what stays open of them.
 #include "launch/tasks/starter_processes.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <array>
-#include <cstring>
+#include <cerrno>
+#include <span>
 #include <thread>
 
+#include "base/descriptors/passing.hpp"
 #include "starter/wire.hpp"
 #include "tests/launch/fixture.hpp"
 
@@ -19,22 +23,11 @@ using starter::Step;
 // The connection of its keeper comes first with a request.
 transport::UniqueFd keeper_line_of(int starter) {
   starter::Ask ask;
-  iovec bytes{&ask, sizeof ask};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(starter::kMostDescriptors * sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &bytes;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  if (recvmsg(starter, &message, MSG_CMSG_CLOEXEC) != static_cast<ssize_t>(sizeof ask)) return {};
-  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  std::vector<transport::UniqueFd> descriptors;
-  for (std::size_t at = CMSG_LEN(0); at < header->cmsg_len; at += sizeof(int)) {
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(header) + at - CMSG_LEN(0), sizeof fd);
-    descriptors.emplace_back(fd);
-  }
-  return std::move(descriptors.front());
+  const Passed passed = receive_with_descriptors(
+      starter, std::as_writable_bytes(std::span(&ask, 1)), starter::kMostDescriptors);
+  if (passed.descriptors.empty()) return {};
+  close_all(std::span(passed.descriptors).subspan(1));
+  return transport::UniqueFd(passed.descriptors.front());
 }
 
 class StarterAnswers : public ProcessTest {
@@ -77,6 +70,51 @@ TEST_F(StarterAnswers, AreRefusalsToTheUserWhereItIsWhatTheJobAskedFor) {
 TEST_F(StarterAnswers, AreNoRefusalsToTheUserWhereTheStarterIsRefusedSomething) {
   for (const Step step : {Step::start, Step::bind, Step::become})
     EXPECT_FALSE(refused_at(step, EPERM).denied) << refused_at(step, EPERM).what;
+}
+
+// Answers one request to open a file with `files` of them.
+void answer_as_opener(int starter, std::size_t files) {
+  starter::Ask ask;
+  const Passed passed = receive_with_descriptors(
+      starter, std::as_writable_bytes(std::span(&ask, 1)), starter::kMostDescriptors);
+  ASSERT_EQ(passed.descriptors.size(), 2U);
+  starter::Told told;
+  told.what = starter::What::opened;
+  const std::vector<int> opened(files, passed.descriptors[1]);
+  EXPECT_TRUE(
+      send_with_descriptors(passed.descriptors[0], std::as_bytes(std::span(&told, 1)), opened));
+  close_all(passed.descriptors);
+}
+
+class FromAStarter : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    std::array<int, 2> ends{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+    auto made = starter_processes(*reactor_, ends[0]);
+    ASSERT_TRUE(made) << to_string(made.error());
+    processes_ = std::move(*made);
+    starter_.reset(ends[1]);
+  }
+  int open_with(std::size_t files) {
+    std::thread starter([&] { answer_as_opener(starter_.get(), files); });
+    const int fd = processes_->open_file("ann", "/tmp/out", O_WRONLY, -1);
+    starter.join();
+    return fd;
+  }
+
+  std::unique_ptr<Processes> processes_;
+  transport::UniqueFd starter_;
+};
+
+TEST_F(FromAStarter, AFileComesAlone) {
+  const transport::UniqueFd file(open_with(1));
+  EXPECT_TRUE(file);
+  const auto before = transport::free_descriptors();
+  EXPECT_EQ(open_with(2), -EMFILE);
+  EXPECT_EQ(transport::free_descriptors(), before) << "the other one is open";
+  EXPECT_EQ(open_with(0), -EMFILE);
 }
 
 }  // namespace
