@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptors/writing.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -26,22 +28,12 @@ constexpr Duration kCleanAgain = 60'000;
 constexpr std::string_view kSegmentName = "log-", kPacked = ".gz";
 constexpr const char* kWithAgents = "output.with-agents";  // in the journal
 
-Status append_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(Errc::system, std::strerror(n < 0 ? errno : ENOSPC));
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
-}
-
 Status write_output_file(const std::string& path, const std::string& text) {
   if (text.empty()) return {};
   const transport::UniqueFd fd(
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return fail(Errc::system, std::strerror(errno), path);
-  return append_all(fd.get(), text);
+  return write_all(fd.get(), text);
 }
 
 struct SegmentFile {
@@ -199,7 +191,7 @@ Status OutputLog::add(JobId job, const LoggedOutput& written) {
   if (!known) return tl::unexpected(known.error());
   if (*known) return {};
   if (auto begun = begin_segment(); !begun) return begun;
-  if (auto done = append_all(fd_.get(), written.output + written.error); !done) {
+  if (auto done = write_all(fd_.get(), written.output + written.error); !done) {
     fd_.reset();  // how much of it is there is not known
     return done;
   }

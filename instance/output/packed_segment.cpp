@@ -14,6 +14,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/descriptors/writing.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -55,16 +57,6 @@ std::string piece_of(int fd, std::int64_t begin, std::size_t size) {
   }
   bytes.resize(there);
   return bytes;
-}
-
-Status put_bytes(int fd, std::string_view bytes, const std::string& file) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return fail(Errc::system, std::strerror(n < 0 ? errno : ENOSPC), file);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
 }
 
 // Empty: there is no memory for it.
@@ -199,7 +191,7 @@ Status SegmentPacker::add_block(std::int64_t begin, std::size_t size) {
   const std::string member = compressed(block);
   if (member.empty()) return fail(Errc::system, std::strerror(ENOMEM), plain_);
   begins_.push_back(begins_.back() + static_cast<std::uint32_t>(member.size()));
-  auto written = put_bytes(out_.get(), member, unfinished_name(packed_));
+  auto written = write_all(out_.get(), member, unfinished_name(packed_));
   // On its way to the disk at once, lest the last step waits for all of it.
   if (written && begins_.size() % kBlocksToDisk == 0)
     sync_file_range(out_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
@@ -208,7 +200,7 @@ Status SegmentPacker::add_block(std::int64_t begin, std::size_t size) {
 
 Status SegmentPacker::finish() {
   const std::string name = unfinished_name(packed_);
-  if (auto written = put_bytes(out_.get(), index_member(begins_), name); !written) return written;
+  if (auto written = write_all(out_.get(), index_member(begins_), name); !written) return written;
   if (fdatasync(out_.get()) != 0 || std::rename(name.c_str(), packed_.c_str()) != 0)
     return fail(Errc::system, std::strerror(errno), name);
   out_.reset();

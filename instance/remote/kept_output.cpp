@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/descriptors/writing.hpp"
 #include "base/whole_file.hpp"
 #include "launch/remote/output_messages.hpp"
 #include "transport/codec/codec.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr std::size_t kLongestMark = 4096;
 
-Result<std::size_t> write_all(int fd, const std::string& data, std::uint64_t offset) {
+Result<std::size_t> write_at(int fd, const std::string& data, std::uint64_t offset) {
   for (std::size_t done = 0; done < data.size();) {
     const ssize_t n =
         pwrite(fd, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
@@ -38,8 +39,7 @@ Result<std::string> mark_in(const std::string& file) {
   const transport::UniqueFd out(
       open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!out) return fail(Errc::system, std::strerror(errno), file);
-  if (auto written = write_all(out.get(), mark, 0); !written)
-    return tl::unexpected(written.error());
+  if (auto written = write_all(out.get(), mark); !written) return tl::unexpected(written.error());
   return mark;
 }
 
@@ -63,7 +63,7 @@ Result<std::uint64_t> put_into(const std::string& file, const launch::msg::KeepR
   if (begins && ftruncate(out.get(), 0) != 0) return fail(Errc::system, std::strerror(errno), file);
   struct stat info {};
   if (fstat(out.get(), &info) != 0) return fail(Errc::system, std::strerror(errno), file);
-  if (auto written = write_all(out.get(), piece.data, piece.offset); !written) {
+  if (auto written = write_at(out.get(), piece.data, piece.offset); !written) {
     // A part of the piece would count as written. A file that cannot be cut either stays longer.
     [[maybe_unused]] const int cut = ftruncate(out.get(), info.st_size);
     return fail(Errc::system, written.error().what, file);

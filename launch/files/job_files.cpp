@@ -1,7 +1,6 @@
 #include "launch/files/job_files.hpp"
 
 #include <pwd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <set>
 #include <utility>
 
+#include "launch/files/in_memory.hpp"
 #include "launch/files/place_files.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/codec/codec.hpp"
@@ -44,17 +44,7 @@ std::string own_program() {
 Result<transport::UniqueFd> in_memory_for(const std::vector<msg::File>& files) {
   msg::Program program;
   program.files = files;
-  const std::string bytes = transport::pack(program);
-  transport::UniqueFd memory(memfd_create("holon files", MFD_CLOEXEC));
-  if (!memory) return system_error("memory for files");
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(memory.get(), bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return system_error("memory for files");
-    done += static_cast<std::size_t>(n);
-  }
-  if (lseek(memory.get(), 0, SEEK_SET) != 0) return system_error("memory for files");
-  return memory;
+  return in_memory("holon files", transport::pack(program));
 }
 
 // Owners of such folders as whom processes can be started; "": as this process.

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/descriptors/passing.hpp"
+#include "base/descriptors/writing.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::launch {
@@ -38,16 +39,6 @@ Result<std::string> read_request() {
   return bytes;
 }
 
-Status write_contents(int fd, const std::string& data) {
-  for (std::size_t done = 0; done < data.size();) {
-    const ssize_t n = write(fd, data.data() + done, data.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errc_of(errno), std::strerror(errno));
-    done += static_cast<std::size_t>(n);
-  }
-  return {};
-}
-
 // Into a folder that nobody else enters, under a name that is not there yet: no link is followed.
 Status place_one(int folder, const msg::File& file) {
   if (file.name.empty() || file.name == "." || file.name == ".." ||
@@ -59,8 +50,7 @@ Status place_one(int folder, const msg::File& file) {
   if (!fd)
     return fail(errno == EEXIST ? Errc::invalid_argument : errc_of(errno), std::strerror(errno),
                 file.name);
-  if (auto written = write_contents(fd.get(), file.data); !written)
-    return fail(written.error().code, written.error().what, file.name);
+  if (auto written = write_all(fd.get(), file.data, file.name); !written) return written;
   if (fchmod(fd.get(), mode) != 0) return fail(errc_of(errno), std::strerror(errno), file.name);
   return {};
 }

@@ -20,6 +20,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/descriptors/writing.hpp"
 #include "launch/messages.hpp"
 #include "launch/mpi/pmix_messages.hpp"
 #include "transport/codec/codec.hpp"
@@ -62,16 +63,6 @@ struct Library {
   }
 };
 
-bool write_bytes(int fd, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
-}
-
 // What both threads touch. The library's callbacks have no argument for whose they are.
 struct Shared {
   struct Fence {
@@ -89,7 +80,7 @@ struct Shared {
   void tell(const Told& told) {
     const std::string text = pmix::framed(transport::pack(told));
     const std::lock_guard lock(mutex);
-    if (!write_bytes(fd, text)) _exit(1);
+    if (!write_all(fd, text)) _exit(1);
   }
 };
 

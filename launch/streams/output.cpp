@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/descriptors/writing.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::launch {
@@ -23,15 +24,6 @@ constexpr std::size_t kBacklog =
 // Tasks of a job on this node up to which their lines are kept whole: each costs a pipe.
 constexpr std::size_t kTasksWithWholeLines = 128;
 constexpr Duration kPollMs = 20;  // how late an attached reader sees output
-
-void write_what_fits(int fd, const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // a full disk: the task itself would not have known more
-    done += static_cast<std::size_t>(n);
-  }
-}
 
 // Whether a slow reader, of a named pipe or at a terminal, would make the agent wait that writes to
 // it itself, and with it all jobs of the node.
@@ -115,7 +107,9 @@ void LinePump::write_lines(bool all) {
   }
   partial_.erase(0, std::min(begin, partial_.size()));
   if (text.empty()) return;
-  write_what_fits(file_->get(), how_.budget ? how_.budget->take(std::move(text)) : text);
+  if (how_.budget) text = how_.budget->take(std::move(text));
+  // On a full disk the task itself would not have known more.
+  static_cast<void>(write_all(file_->get(), text));
 }
 
 void LinePump::finish() {

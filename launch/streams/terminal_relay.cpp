@@ -1,7 +1,6 @@
 #include "launch/streams/terminal_relay.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,6 +13,8 @@
 #include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "base/descriptors/writing.hpp"
 
 namespace holon::launch {
 namespace {
@@ -58,15 +59,6 @@ Status write_some(int fd, std::string& bytes) {
   const ssize_t n = write(fd, bytes.data(), bytes.size());
   if (n < 0 && !is_for_later(errno)) return system_error({}, "write");
   if (n > 0) bytes.erase(0, static_cast<std::size_t>(n));
-  return {};
-}
-
-Status write_all(int fd, std::string bytes) {
-  while (!bytes.empty()) {
-    if (auto written = write_some(fd, bytes); !written) return written;
-    pollfd room{fd, POLLOUT, 0};
-    if (!bytes.empty()) poll(&room, 1, -1);
-  }
   return {};
 }
 

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/descriptors/passing.hpp"
+#include "launch/files/in_memory.hpp"
 
 namespace holon::launch {
 namespace {
@@ -26,18 +26,6 @@ constexpr Duration kPatience = 2'000;
 constexpr Duration kLessPatience = 20;
 // For the starter itself, which waits for nobody's files.
 constexpr Duration kStarterPatience = 10'000;
-
-Result<UniqueFd> in_memory(const std::string& bytes) {
-  UniqueFd memory(memfd_create("holon request", MFD_CLOEXEC));
-  if (!memory) return system_error("memory for a request");
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = write(memory.get(), bytes.data() + done, bytes.size() - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return system_error("memory for a request");
-    done += static_cast<std::size_t>(n);
-  }
-  return memory;
-}
 
 // One message, and the file that may have come along. Nothing: the other end is closed, or what it
 // says is of no known form.
@@ -173,7 +161,7 @@ Result<UniqueFd> StarterProcesses::ask(starter::Kind kind, const starter::Reques
   const std::string bytes = starter::encode(request);
   if (bytes.size() > starter::kMostBytes)
     return fail(Errc::out_of_range, "the command and its environment have more than 8 MiB");
-  const auto body = in_memory(bytes);
+  const auto body = in_memory("holon request", bytes);
   if (!body) return tl::unexpected<Error>(body.error());
   std::vector<int> descriptors = {theirs.get(), body->get()};
   descriptors.insert(descriptors.end(), streams.begin(), streams.end());

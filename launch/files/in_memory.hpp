@@ -1,0 +1,13 @@
+// in_memory.hpp - bytes as an open file that has no name: what another process is given to read.
+#pragma once
+#include <string_view>
+
+#include "base/result.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::launch {
+
+// Stands at its first byte. `name` is what /proc shows of it. Errors: system.
+Result<transport::UniqueFd> in_memory(const char* name, std::string_view bytes);
+
+}  // namespace holon::launch
