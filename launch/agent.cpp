@@ -190,7 +190,10 @@ class Agent::Impl {
 
   bool is_left_alone() const { return !client_->connected() && jobs_.idle(); }
 
-  void remove_left_files() { left_files_.emplace(processes_, tracking_, files_base()); }
+  void remove_left_files() {
+    left_files_.emplace(processes_, tracking_,
+                        std::set<std::string>{files_base(), JobFolder::memory_base()});
+  }
 
   std::optional<int> exit_code() const { return through_ ? ending_ : std::nullopt; }
 

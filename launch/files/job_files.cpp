@@ -21,6 +21,8 @@
 namespace holon::launch {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr Duration kFilesPatience = 60'000;
 constexpr const char* kFilesPatienceText = "a minute";
 // Permissions that tasks have taken away from their own folders are no obstacle.
@@ -47,23 +49,27 @@ Result<transport::UniqueFd> in_memory_for(const std::vector<msg::File>& files) {
   return in_memory("holon files", transport::pack(program));
 }
 
-// Owners of such folders as whom processes can be started; "": as this process.
+// Owners of such folders as whom processes can be started; "": as this process. What is shared in
+// memory is an agent's own.
 std::set<std::string> owners_of_folders(const std::string& base, bool serves_users) {
-  namespace fs = std::filesystem;
-  std::set<uid_t> seen;
+  std::set<uid_t> users;
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator entry(base, error), last; !error && entry != last;
        entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    const bool is_in_memory = !JobFolder::folder_of_lock(kMemoryFolder, name).empty();
     struct stat info {};
-    if (JobFolder::folder_of_lock(kFilesFolder, entry->path().filename().string()).empty() ||
-        lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
-        !seen.insert(info.st_uid).second)
+    if ((!is_in_memory && JobFolder::folder_of_lock(kFilesFolder, name).empty()) ||
+        lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode))
       continue;
-    const passwd* const owner = serves_users ? getpwuid(info.st_uid) : nullptr;
-    if (owner != nullptr) names.insert(owner->pw_name);
-    if (!serves_users && info.st_uid == geteuid()) names.insert("");
+    if (serves_users && !is_in_memory)
+      users.insert(info.st_uid);
+    else if (info.st_uid == geteuid())
+      names.insert("");
   }
+  for (const uid_t user : users)
+    if (const passwd* const owner = getpwuid(user)) names.insert(owner->pw_name);
   return names;
 }
 
@@ -175,22 +181,28 @@ bool JobFiles::remove(std::function<void(const std::string&)> done) {
   return true;
 }
 
-LeftFiles::LeftFiles(Processes& processes, ProcessTracking& tracking, const std::string& base) {
+LeftFiles::LeftFiles(Processes& processes, ProcessTracking& tracking,
+                     const std::set<std::string>& bases) {
+  for (const std::string& base : bases)
+    for (const std::string& owner : owners_of_folders(base, processes.serves_users()))
+      remove(processes, tracking, base, owner);
+}
+
+void LeftFiles::remove(Processes& processes, ProcessTracking& tracking, const std::string& base,
+                       const std::string& owner) {
   const std::vector<std::string> argv = {own_program(), "files", "--left", base};
   const std::vector<std::string> env = {"PATH=/usr/bin:/bin"};
   const std::string root = "/";
-  for (const std::string& owner : owners_of_folders(base, processes.serves_users())) {
-    SpawnRequest request{argv, env, root};
-    request.user = owner;
-    const auto pid = processes.spawn(request);
-    if (!pid) continue;  // none of the instance's users: nothing of it is this instance's
-    if (owner.empty()) tracking.spare(*pid);
-    auto end = processes.on_end(
-        *pid,
-        [&tracking, helper = *pid](const transport::ChildExit&) { tracking.spare_no_more(helper); },
-        {});
-    if (end) ends_.push_back(std::move(*end));
-  }
+  SpawnRequest request{argv, env, root};
+  request.user = owner;
+  const auto pid = processes.spawn(request);
+  if (!pid) return;  // none of the instance's users: nothing of it is this instance's
+  if (owner.empty()) tracking.spare(*pid);
+  auto end = processes.on_end(
+      *pid,
+      [&tracking, helper = *pid](const transport::ChildExit&) { tracking.spare_no_more(helper); },
+      {});
+  if (end) ends_.push_back(std::move(*end));
 }
 
 }  // namespace holon::launch

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,13 +59,17 @@ class JobFiles {
   transport::Subscription telling_;
 };
 
-// What agents that were killed have left on this node is removed by processes of its owners, beside
-// the agent: it may be much.
+// The folders of jobs that agents which were killed have left on this node are removed by processes
+// of their owners, beside the agent: it may be much. Once for each agent.
 class LeftFiles {
  public:
-  LeftFiles(Processes& processes, ProcessTracking& tracking, const std::string& base);
+  // `bases`: where such folders are. O(entries of these).
+  LeftFiles(Processes& processes, ProcessTracking& tracking, const std::set<std::string>& bases);
 
  private:
+  void remove(Processes& processes, ProcessTracking& tracking, const std::string& base,
+              const std::string& owner);
+
   std::vector<transport::Subscription> ends_;
 };
 

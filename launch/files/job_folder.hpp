@@ -15,6 +15,11 @@
 
 namespace holon::launch {
 
+// The kinds. With the files that were added to a job, in files_base():
+inline constexpr const char* kFilesFolder = "holon-job-";
+// With what processes of its MPI share, in memory_base():
+inline constexpr const char* kMemoryFolder = "holon-mpi-";
+
 // The code of an error of a folder: denied where its user may not do that, else system.
 inline Errc errc_of(int error) {
   return is_denial(error) ? Errc::denied : Errc::system;

@@ -95,7 +95,7 @@ int place_files_main(const std::string& base, int line) {
 }
 
 int remove_files_main(const std::string& base) {
-  JobFolder::remove_left(kFilesFolder, base);
+  for (const char* const kind : {kFilesFolder, kMemoryFolder}) JobFolder::remove_left(kind, base);
   return 0;
 }
 

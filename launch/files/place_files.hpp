@@ -10,9 +10,7 @@
 
 namespace holon::launch {
 
-// What the names of such folders begin with; the host follows.
-inline constexpr const char* kFilesFolder = "holon-job-";
-// Where they are: $TMPDIR of this process, else /tmp.
+// Where such folders are: $TMPDIR of this process, else /tmp.
 std::string files_base();
 
 // As this process's user. Errors: invalid_argument (a name that is more than a name, or that comes
@@ -22,7 +20,7 @@ Result<JobFolder> place_files(const std::string& base, const std::vector<msg::Fi
 // `holon files`: the same as a user who is not the agent's. Reads a msg::Program from standard
 // input, and says on the descriptor `line` what has come of it. Returns the exit code.
 int place_files_main(const std::string& base, int line);
-// Removes what agents that were killed have left of this user.
+// Removes the folders of jobs that agents which were killed have left of this user, of each kind.
 int remove_files_main(const std::string& base);
 
 // The other end of that line, once the process has ended: the folder, held as it was held there, or

@@ -23,7 +23,6 @@ namespace {
 // environments.
 constexpr std::size_t kMostFromServer = msg::kMostPut + (1 << 20);
 constexpr std::size_t kReadOnce = 65536;
-constexpr const char* kFolders = "holon-mpi-";  // what the names of its folders begin with
 // More than a socket holds, of one whose end is to be told.
 constexpr int kLastPieces = 32;
 
@@ -40,9 +39,7 @@ Result<std::unique_ptr<PmixWireUp>> PmixWireUp::create(Ground ground, const msg:
   auto ranks = ranks_by_part(start);
   if (!ranks) return tl::unexpected(ranks.error());
   auto own_ranks = (*ranks)[start.part];
-  const std::string base = JobFolder::memory_base();
-  JobFolder::remove_left(kFolders, base);
-  auto folder = JobFolder::create(kFolders, base);
+  auto folder = JobFolder::create(kMemoryFolder, JobFolder::memory_base());
   if (!folder) return tl::unexpected(folder.error());
   pmix::Setup setup{pmix_space(start.path), std::move(*ranks), start.part, folder->path()};
   std::unique_ptr<PmixWireUp> made(

@@ -36,8 +36,8 @@ class JobFolders : public ProcessTest {
     return all;
   }
   // As by an agent that was killed. Returns the folder.
-  std::string left_behind() const {
-    auto folder = JobFolder::create(kFilesFolder, dir_);
+  std::string left_behind(const std::string& kind = kFilesFolder) const {
+    auto folder = JobFolder::create(kind, dir_);
     EXPECT_TRUE(folder);
     fs::create_directories(folder->path() + "/a/b");
     folder->disown();
@@ -103,6 +103,7 @@ class OneUser : public Processes {
   bool serves_users() const override { return true; }
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override {
     if (!refused_.empty()) return tl::unexpected(SpawnError{126, refused_, denied_});
+    users_.push_back(request.user);
     const std::string script = script_(request.argv);
     const std::vector<std::string> shell = {"/bin/sh", "-c", script};
     SpawnRequest as_this{script.empty() ? request.argv : shell, request.env, request.cwd};
@@ -125,10 +126,12 @@ class OneUser : public Processes {
     refused_ = std::move(why);
     denied_ = denied;
   }
+  const std::vector<std::string>& users() const { return users_; }  // of what was started
 
  private:
   std::string refused_;
   bool denied_ = false;
+  std::vector<std::string> users_;
   std::unique_ptr<Processes>& real_;
   std::function<std::string(const std::vector<std::string>&)> script_;
 };
@@ -309,9 +312,18 @@ TEST_F(FilesOfAJob, OfKilledAgentsAreRemovedByAProcess) {
   left_behind();
   bool is_told = false;
   remove_left_ = [&] { is_told = true; };
-  const LeftFiles left(processes_, tracking_, dir_);
+  const LeftFiles left(processes_, tracking_, {dir_});
   EXPECT_TRUE(is_told);
   EXPECT_EQ(entries().size(), 2U) << "not by the agent itself";
+}
+
+// What processes shared in memory is the agent's own, also where tasks are other users'.
+TEST_F(FilesOfAJob, OfMpiProgramsGoInTheSameWay) {
+  left_behind(kMemoryFolder);
+  remove_left_ = [this] { remove_files_main(dir_); };
+  const LeftFiles left(processes_, tracking_, {dir_});
+  EXPECT_EQ(processes_.users(), std::vector<std::string>{""});
+  EXPECT_THAT(entries(), IsEmpty());
 }
 
 }  // namespace
