@@ -98,6 +98,13 @@ Result<transport::UniqueFd> new_lock(const std::string& pattern, std::string& na
   return fail(Errc::system, "others remove what is made there");
 }
 
+// Without a descriptor: its file system gives none. NFS asks for a descriptor to write with.
+transport::UniqueFd locked_folder(const std::string& path) {
+  transport::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();
+  return fd;
+}
+
 }  // namespace
 
 std::string JobFolder::memory_base() {
@@ -141,12 +148,14 @@ Result<JobFolder> JobFolder::create(const std::string& kind, const std::string& 
   std::string file;
   auto lock = new_lock(base + "/." + pattern + std::string(kLock), file);
   if (!lock) return fail(lock.error().code, lock.error().what, base + "/" + pattern);
-  JobFolder made(base + "/" + folder_of_lock(kind, file.substr(base.size() + 1)), std::move(*lock));
+  JobFolder made(base + "/" + folder_of_lock(kind, file.substr(base.size() + 1)), std::move(*lock),
+                 transport::UniqueFd());
   if (mkdir(made.path_.c_str(), S_IRWXU) != 0) {
     const auto refused = fail(errc_of(errno), std::strerror(errno), made.path_);
     unlink(file.c_str());
     return refused;
   }
+  made.inside_ = locked_folder(made.path_);
   made.is_own_ = true;
   return made;
 }
@@ -154,6 +163,12 @@ Result<JobFolder> JobFolder::create(const std::string& kind, const std::string& 
 std::string JobFolder::lock_path() const {
   const auto slash = path_.rfind('/');
   return path_.substr(0, slash + 1) + "." + path_.substr(slash + 1) + std::string(kLock);
+}
+
+std::vector<int> JobFolder::locks() const {
+  std::vector<int> all = {lock_.get()};
+  if (inside_) all.push_back(inside_.get());
+  return all;
 }
 
 Result<transport::UniqueFd> JobFolder::open() const {

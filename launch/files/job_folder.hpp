@@ -4,10 +4,14 @@
 // Beside each folder KIND-HOST-XXXXXX is the file .KIND-HOST-XXXXXX.lock, from before the folder is
 // made until after its removal, and whoever holds the folder has a lock on that file. A folder of
 // this host whose file is there and has no lock is nobody's; one without such a file is none of
-// ours. HOST: other nodes may use the same file system, whose locks this one need not see.
+// ours. HOST: other nodes may use the same file system, whose locks this one need not see. The
+// folder has a lock, too, where its file system gives one: with it, whoever removes what is old in
+// /tmp leaves it alone (tmpfiles.d(5)), however long its job runs.
 #pragma once
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "launch/tasks/spawn.hpp"
@@ -29,10 +33,10 @@ class JobFolder {
  public:
   // A new one below `base`, which no other user can enter. Errors: system.
   static Result<JobFolder> create(const std::string& kind, const std::string& base);
-  // Another user's: `lock` is its file there, as it was locked there. Its removal is that user's,
-  // too.
-  JobFolder(std::string path, transport::UniqueFd lock)
-      : path_(std::move(path)), lock_(std::move(lock)) {}
+  // Another user's: `lock` is its file there, and `inside` the folder, as they were locked there.
+  // Its removal is that user's, too.
+  JobFolder(std::string path, transport::UniqueFd lock, transport::UniqueFd inside)
+      : path_(std::move(path)), lock_(std::move(lock)), inside_(std::move(inside)) {}
   // Removes all folders of this kind and host that this user's processes have left, also those with
   // folders in them that were closed to their owner. O(entries of `base`) and of what is removed.
   static void remove_left(const std::string& kind, const std::string& base);
@@ -49,6 +53,8 @@ class JobFolder {
   const std::string& path() const { return path_; }
   std::string lock_path() const;
   int lock() const { return lock_.get(); }  // the file
+  // What has to stay open for all its locks: the file, and the folder where that has one.
+  std::vector<int> locks() const;
   // Of the folder, for what is in it. Errors: system (it is not there, or something else is).
   Result<transport::UniqueFd> open() const;
   // It is removed by somebody else, for whom it stays locked as long as this object lives.
@@ -58,8 +64,9 @@ class JobFolder {
 
  private:
   std::string path_;
-  transport::UniqueFd lock_;
-  bool is_own_ = false;  // goes with this object
+  transport::UniqueFd lock_;    // its file
+  transport::UniqueFd inside_;  // the folder, locked; none: there is no such lock
+  bool is_own_ = false;         // goes with this object
 };
 
 }  // namespace holon::launch

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,7 @@ constexpr std::size_t kMostRequest = std::size_t{16} << 20;
 // What is said of a folder begins with the first one, why there is none with one of the others.
 constexpr char kPlaced = '+', kDenied = '!', kFailed = '-';
 constexpr std::size_t kLongestSentence = 8192;
+constexpr std::size_t kMostLocks = 2;  // JobFolder::locks()
 
 // Standard input, which may be a file that only its opener could open again.
 Result<std::string> read_request() {
@@ -55,8 +57,9 @@ Status place_one(int folder, const msg::File& file) {
   return {};
 }
 
-void say(int line, std::string_view sentence, std::span<const int> lock) {
-  send_with_descriptors(line, std::as_bytes(std::span(sentence.substr(0, kLongestSentence))), lock);
+void say(int line, std::string_view sentence, std::span<const int> locks) {
+  send_with_descriptors(line, std::as_bytes(std::span(sentence.substr(0, kLongestSentence))),
+                        locks);
 }
 
 }  // namespace
@@ -89,8 +92,7 @@ int place_files_main(const std::string& base, int line) {
     say(line, kind + to_string(folder.error()), {});
     return 1;
   }
-  const int lock = folder->lock();
-  say(line, kPlaced + folder->path(), std::span(&lock, 1));
+  say(line, kPlaced + folder->path(), folder->locks());
   _exit(0);  // the folder stays
 }
 
@@ -101,19 +103,20 @@ int remove_files_main(const std::string& base) {
 
 Result<JobFolder> take_placed_files(int line, const std::string& base) {
   std::string sentence(kLongestSentence, '\0');
-  const Passed passed =
-      receive_with_descriptors(line, std::as_writable_bytes(std::span(sentence)), 1, MSG_DONTWAIT);
-  transport::UniqueFd lock(passed.descriptors.empty() ? -1 : passed.descriptors.front());
+  const Passed passed = receive_with_descriptors(line, std::as_writable_bytes(std::span(sentence)),
+                                                 kMostLocks, MSG_DONTWAIT);
+  std::array<transport::UniqueFd, kMostLocks> locks;
+  for (std::size_t i = 0; i < passed.descriptors.size(); ++i) locks[i].reset(passed.descriptors[i]);
   if (passed.size <= 0) return fail(Errc::not_found, "its process has said nothing");
   if (!passed.has_all_descriptors)
-    return fail(Errc::not_found, "the lock of its folder has not come, and that alone");
+    return fail(Errc::not_found, "the locks of its folder have not come, and nothing else");
   sentence.resize(static_cast<std::size_t>(passed.size));
   // A process of the user's has said it: whatever it is becomes a value of that user's environment,
   // and the name of what is removed as that user.
   const std::string beginning = kPlaced + base + "/";
-  if (lock && sentence.starts_with(beginning) &&
+  if (locks[0] && sentence.starts_with(beginning) &&
       JobFolder::is_name(kFilesFolder, std::string_view(sentence).substr(beginning.size())))
-    return JobFolder(sentence.substr(1), std::move(lock));
+    return JobFolder(sentence.substr(1), std::move(locks[0]), std::move(locks[1]));
   return fail(sentence[0] == kDenied ? Errc::denied : Errc::system, sentence.substr(1));
 }
 

@@ -25,7 +25,7 @@ int remove_files_main(const std::string& base);
 
 // The other end of that line, once the process has ended: the folder, held as it was held there, or
 // why there is none. Errors: denied and system, as of place_files(); not_found (it was ended before
-// it has said anything, or its folder's lock cannot be taken over, and it may have left a folder).
+// it has said anything, or its folder's locks cannot be taken over, and it may have left a folder).
 Result<JobFolder> take_placed_files(int line, const std::string& base);
 
 }  // namespace holon::launch

@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/descriptors/passing.hpp"
+#include "launch/files/in_memory.hpp"
 #include "launch/files/place_files.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec/codec.hpp"
@@ -91,6 +92,54 @@ TEST_F(JobFolders, AreLockedByAFileThatIsOpenForWriting) {
   EXPECT_EQ(fcntl(folder->lock(), F_GETFL) & O_ACCMODE, O_RDWR);
   const transport::UniqueFd again(open(folder->lock_path().c_str(), O_RDWR | O_CLOEXEC));
   EXPECT_NE(flock(again.get(), LOCK_EX | LOCK_NB), 0);
+}
+
+// Who removes what is old in /tmp asks for this lock first.
+bool is_left_alone(const std::string& folder) {
+  const transport::UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  EXPECT_TRUE(fd);
+  return flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+}
+
+TEST_F(JobFolders, AreLeftAloneByWhoeverRemovesWhatIsOld) {
+  std::optional<JobFolder> folder(std::move(*JobFolder::create(kFilesFolder, dir_)));
+  const std::string path = folder->path();
+  EXPECT_TRUE(is_left_alone(path));
+  folder->disown();
+  folder.reset();
+  EXPECT_FALSE(is_left_alone(path));
+  JobFolder::remove_left(kFilesFolder, dir_);
+  EXPECT_THAT(entries(), IsEmpty());
+}
+
+// Its process, which has made it as the user, is gone by then.
+TEST_F(JobFolders, OfAnotherUserStayLockedWithTheAgent) {
+  msg::Program program;
+  program.files = {{"fit.toml", 0600, "rate = 3\n"}};
+  const auto request = in_memory("files", transport::pack(program));
+  ASSERT_TRUE(request);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const transport::UniqueFd ours(ends[0]), theirs(ends[1]);
+  const pid_t user = fork();
+  ASSERT_GE(user, 0);
+  if (user == 0) {
+    dup2(request->get(), STDIN_FILENO);
+    _exit(place_files_main(dir_, theirs.get()));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(user, &status, 0), user);
+  EXPECT_EQ(status, 0);
+  std::optional<JobFolder> folder;
+  auto taken = take_placed_files(ours.get(), dir_);
+  ASSERT_TRUE(taken) << to_string(taken.error());
+  folder.emplace(std::move(*taken));
+  const std::string path = folder->path();
+  JobFolder::remove_left(kFilesFolder, dir_);
+  EXPECT_EQ(read(path + "/fit.toml"), "rate = 3\n");
+  EXPECT_TRUE(is_left_alone(path));
+  folder.reset();
+  EXPECT_FALSE(is_left_alone(path));
 }
 
 // Processes of this machine, of which those of a user run as this one's, and those that would be a
@@ -288,13 +337,13 @@ TEST_F(JobFolders, ThatCannotBeMadeWhereNothingIsAreNotDenied) {
 }
 
 // It may send what it likes: nothing stays open for it in the agent.
-TEST_F(JobFolders, OfAUserWhoSendsMoreThanItsLockAreNotTakenOver) {
+TEST_F(JobFolders, OfAUserWhoSendsMoreThanItsLocksAreNotTakenOver) {
   const std::string sentence = "+" + left_behind();
   std::array<int, 2> ends{};
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()), 0);
   const transport::UniqueFd ours(ends[0]), theirs(ends[1]);
   const auto bytes = std::as_bytes(std::span(sentence));
-  for (const std::size_t sent : {2UL, 5UL}) {
+  for (const std::size_t sent : {3UL, 5UL}) {
     const std::vector<int> locks(sent, theirs.get());
     ASSERT_TRUE(send_with_descriptors(theirs.get(), bytes, locks));
     const auto before = transport::free_descriptors();
