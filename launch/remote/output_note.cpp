@@ -20,6 +20,7 @@ std::string note_in(const std::string& runtime_dir) {
 }  // namespace
 
 void note_output_folder(const std::string& runtime_dir, const std::string& folder) {
+  if (noted_output_folder(runtime_dir) == folder) return;
   std::ofstream(note_in(runtime_dir), std::ios::binary) << folder;
 }
 

@@ -9,7 +9,8 @@ namespace holon::launch {
 // What the folders' names begin with.
 inline constexpr const char* kOutputFolder = "holon-output-";
 
-// A note that cannot be written is not missed: the folder then stays behind a killed agent.
+// A note that cannot be written is not missed: the folder then stays behind a killed agent. One
+// that says so already is not touched: the folder of a former agent is never without its note.
 void note_output_folder(const std::string& runtime_dir, const std::string& folder);
 // The folder that is noted there, if it is one of this user's; "": there is none.
 std::string noted_output_folder(const std::string& runtime_dir);

@@ -3,10 +3,12 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 
+#include "launch/remote/output_note.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/rpc.hpp"
@@ -248,6 +250,21 @@ TEST_F(OutputKeeperTest, GivenUpWhatIsPutOffGoes) {
   EXPECT_TRUE(deliver(job("another's")));
   keeper_->give_up();
   EXPECT_TRUE(std::filesystem::is_empty(former));
+}
+
+// An agent that is killed while it begins leaves the note of the one before, whose folder it has.
+TEST_F(OutputKeeperTest, ANoteThatIsThereIsNotTouched) {
+  const std::string folder = dir_ + "/" + kOutputFolder + "former", note = dir_ + "/output-folder";
+  std::filesystem::create_directory(folder);
+  note_output_folder(dir_, folder);
+  EXPECT_EQ(noted_output_folder(dir_), folder);
+  const auto long_ago = std::filesystem::last_write_time(note) - std::chrono::hours(1);
+  std::filesystem::last_write_time(note, long_ago);
+  note_output_folder(dir_, folder);
+  EXPECT_EQ(std::filesystem::last_write_time(note), long_ago);
+  std::filesystem::rename(folder, folder + "-next");
+  note_output_folder(dir_, folder + "-next");
+  EXPECT_EQ(noted_output_folder(dir_), folder + "-next");
 }
 
 TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {
