@@ -10,6 +10,7 @@
 #include "qmanager/engine/admit.hpp"
 #include "qmanager/engine/order.hpp"
 #include "qmanager/engine/pass/pass.hpp"
+#include "qmanager/engine/pass/replan.hpp"
 #include "qmanager/engine/policy_view.hpp"
 #include "qmanager/machine/environment_machine.hpp"
 #include "qmanager/machine/pool_machine.hpp"
@@ -307,10 +308,15 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   // What a job holds that is past its end is settled anew in each pass.
   if (end == job->planned_end || s.advances.intruders.contains(id)) return {};
   Status moved = s.plan.machine->set_end(id, end);
-  if (!moved && !s.plan.reservations->empty()) {
+  // Which of those that each pass makes anew are in the plan depends on who has asked for them:
+  // they give way first, so that no kept one does for their sake.
+  for (const Kept kept : {Kept::stay, Kept::go}) {
+    if (moved || s.plan.reservations->empty()) break;
     for (std::size_t queue = 0; queue < s.queues.all.size(); ++queue)
-      unreserve_queue(s, queue, s.progress.clock);
+      if (kept == Kept::go || !s.queues.all[queue].policy.keep)
+        unreserve_queue(s, queue, s.progress.clock);
     freed(s);
+    s.progress.sliced = false;
     moved = s.plan.machine->set_end(id, end);
   }
   if (!moved) return moved;

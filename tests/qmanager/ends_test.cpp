@@ -193,6 +193,43 @@ TEST(Ends, AnEndThatMovesToTheFrontMakesRoomAtOnce) {
   }
 }
 
+// R, which was to end at 7, is to end at 12. H, which is reserved for from 7 on until the next
+// pass, is in the way and gives way. K is not, and its queue keeps what is reserved for it: it has
+// 5 as before, though H would come first if both were planned anew.
+TEST(Ends, OnlyReservationsThatPassesMakeAnewGiveWayWhereThatIsEnough) {
+  for (const Over over : kAll)
+    for (const bool shortcuts : {true, false}) {
+      SCOPED_TRACE(fmt::format("{}, {}", static_cast<int>(over), shortcuts));
+      SchedulerConfig config = policy("easy");
+      config.shortcuts = shortcuts;
+      config.queues["default"] = config.queues["other"] = config.defaults;
+      config.queues["other"].policy = "conservative";
+      Ends world(config, over, 2);
+      Scheduler& scheduler = *world.scheduler;
+      auto jobs = parse_jobs(R"(
+        A  0  2  5   5
+        R  0  1  7   7
+        K  0  2  3   3   queue=other
+        H  0  2  3   3
+        D  0  1  20  20)");
+      for (ScenarioJob& job : jobs) {
+        world.submit(job);
+        scheduler.step(0);
+      }
+      ASSERT_EQ(scheduler.running(), 2u) << "D would be in H's way";
+      ASSERT_EQ(world.planned(3), 5);
+      ASSERT_EQ(world.planned(4), 7);
+      ASSERT_TRUE(scheduler.set_end(JobId{2}, 12, 1));
+      EXPECT_EQ(world.planned(3), 5);
+      scheduler.check_invariants();
+      scheduler.step(1);
+      EXPECT_EQ(scheduler.running(), 3u);
+      EXPECT_EQ(world.planned(3), 5);
+      EXPECT_EQ(scheduler.plan(1).back().when, (Interval{8, 11})) << "H, behind K";
+      scheduler.check_invariants();
+    }
+}
+
 // As a limit on processor-seconds counts them: 2 x 10, and B has another 30.
 TEST(Ends, LimitsCountThem) {
   for (const Over over : kAll) {

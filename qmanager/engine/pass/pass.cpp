@@ -10,6 +10,7 @@
 #include "qmanager/engine/pass/ranking.hpp"
 #include "qmanager/engine/pass/replan.hpp"
 #include "qmanager/engine/pass/serving.hpp"
+#include "qmanager/engine/walk/throttle.hpp"
 #include "qmanager/engine/walk/walking.hpp"
 #include "qmanager/reason.hpp"
 
@@ -54,14 +55,17 @@ std::optional<Time> walk_queues(Scheduler::State& s, Time now, Budget budget, De
   Walking walking(s, now, {budget, !s.config.shortcuts}, deciding, trying);
   s.progress.sliced = false;
   walking.go_on();
-  if (s.progress.sliced) return wake;
-  walking.use_leftovers();
-  wake = make_room(s, now, deciding, trying);
-  // An idle limit holds for a whole walk. The next one, at once, lets others in.
-  if (s.accounts.limiter->idle_eased())
-    s.progress.dirty = true;
-  else
-    refuse_the_immediate(s, deciding);
+  if (!s.progress.sliced) {
+    walking.use_leftovers();
+    wake = make_room(s, now, deciding, trying);
+  }
+  // A job that a limit keeps back is not planned: what was reserved for it before those started
+  // that the limit counts is for others. An idle limit holds for a whole walk. The next one, at
+  // once, sees to both.
+  const bool reached = deciding.has_started() && limits_reach_reserved(s, now);
+  const bool anew = reached || (!s.progress.sliced && s.accounts.limiter->idle_eased());
+  s.progress.dirty = s.progress.dirty || anew;
+  if (!anew && !s.progress.sliced) refuse_the_immediate(s, deciding);
   return wake;
 }
 

@@ -28,6 +28,7 @@ void Deciding::start(Job& job, Allocation allocation) {
   ++queue.counts.started;
   tell_policy(s_, "start", job, now_);
   if (selection == Selection::backfill) ++queue.counts.backfilled;
+  has_started_ = true;
   decisions_.emplace_back(
       Start{job.request.id, std::move(allocation), selection, job.request.environment});
 }

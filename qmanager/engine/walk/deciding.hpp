@@ -34,12 +34,14 @@ class Deciding {
   // What the scheduler within an advance reservation has decided.
   void pass_on(Decision decision) { decisions_.push_back(std::move(decision)); }
 
+  bool has_started() const { return has_started_; }
   std::vector<Decision> take() { return std::move(decisions_); }
 
  private:
   DecidingParts s_;
   Time now_;
   bool tells_waits_;
+  bool has_started_ = false;  // some job
   std::vector<Decision> decisions_;
 };
 

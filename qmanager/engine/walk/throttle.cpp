@@ -1,5 +1,7 @@
 #include "qmanager/engine/walk/throttle.hpp"
 
+#include <algorithm>
+
 namespace holon::qmanager {
 
 void wake_when_under(Queue& queue, const Throttle& over) {
@@ -37,6 +39,21 @@ bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accoun
   job.detail = std::move(over->reason);
   deciding.tell_why(job, Why::limit);
   return true;
+}
+
+bool limits_reach_reserved(Parts<const Jobs, const Plan, const Queues, const Accounts> s,
+                           Time now) {
+  if (!s.accounts.has_limits) return false;
+  const auto reached = [&](JobId id) {
+    const Job* const job = s.jobs.find(id);
+    if (job == nullptr || job->place != Job::Place::pending || s.queues.of(*job).policy.keep)
+      return false;
+    return s.accounts.limiter->over(*job, now, s.queues.length_of(*job), false).has_value();
+  };
+  const Plan::ByTime& planned = *s.plan.reservations;
+  return std::any_of(s.plan.entitled.begin(), s.plan.entitled.end(), reached) ||
+         std::any_of(planned.begin(), planned.end(),
+                     [&](const auto& reservation) { return reached(reservation.second); });
 }
 
 }  // namespace holon::qmanager

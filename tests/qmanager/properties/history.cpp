@@ -110,6 +110,17 @@ const Setting kSettings[] = {
        c.queues["default"] = c.queues["other"] = c.defaults;
        c.queues["other"].policy = "conservative";
      }},
+    {"two conservative queues",
+     [](SchedulerConfig& c) {
+       c.defaults.policy = "conservative";
+       c.queues["default"] = c.queues["other"] = c.defaults;
+     }},
+    {"kept reservations and others in one order",
+     [](SchedulerConfig& c) {
+       c.queues["default"] = c.queues["other"] = c.defaults;
+       c.queues["other"].policy = "conservative";
+       c.max_reservation = 4;
+     }},
     {"two queues in one order",
      [](SchedulerConfig& c) {
        c.queues["default"] = c.queues["other"] = c.defaults;

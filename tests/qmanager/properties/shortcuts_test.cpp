@@ -178,6 +178,29 @@ TEST(Shortcuts, AJobIsInFrontOfThoseOfOtherQueuesWhereAllAreInOneOrder) {
   }
 }
 
+// S starts behind H and brings ann to her limit, so that H is not planned any more, and D, to whom
+// its reservation left no room, starts at once. When H was looked at, ann ran nothing.
+TEST(Shortcuts, AStartThatBringsAReservedJobToItsLimitIsSeenAtOnce) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    Scenario scenario;
+    scenario.nodes = 3;
+    scenario.jobs = parse_jobs(R"(
+        A  0  1  10  10  user=bob
+        H  0  3  5   5   user=ann
+        S  0  1  10  10  user=ann
+        D  0  1  15  15  user=bob)");
+    scenario.config = policy("easy");
+    scenario.config.shortcuts = shortcuts;
+    limit(scenario.config, "user", "ann", "max-job", "1");
+    EXPECT_EQ(gantt(run(scenario)), R"(
+      n0 |AAAAAAAAAA.....HHHHH|
+      n1 |SSSSSSSSSS.....HHHHH|
+      n2 |DDDDDDDDDDDDDDDHHHHH|
+)");
+  }
+}
+
 // Between two passes nobody could have been started. Priorities that change with time are computed
 // at passes, some time apart: with more passes the order is another one.
 TEST(Shortcuts, NoPassIsMissing) {
