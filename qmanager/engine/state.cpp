@@ -51,11 +51,24 @@ void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job) {
   s.queues.of(job).pending.insert(job.key, &job);
 }
 
+namespace {
+
+// Is the job to have a reservation that is not in the plan yet, beside which others are kept?
+bool awaits_reservation(Parts<const Plan, const Queues> s, const Job& job) {
+  const auto& queues = s.queues.all;
+  if (std::none_of(queues.begin(), queues.end(), [](const Queue& q) { return q.policy.keep; }))
+    return false;
+  const auto& entitled = s.plan.entitled;
+  return std::find(entitled.begin(), entitled.end(), job.request.id) != entitled.end();
+}
+
+}  // namespace
+
 void dequeue(Parts<Plan, Queues, Progress> s, Job& job, Time now) {
+  if (job.reserved || awaits_reservation(s, job)) s.progress.released = true;
   if (job.reserved) {
     unreserve(s, job, now);
     freed(s);
-    s.progress.released = true;
   }
   if (job.place == Job::Place::aside) s.queues.aside.edit().erase(job.request.id);
   if (job.place == Job::Place::held) --s.queues.of(job).held;

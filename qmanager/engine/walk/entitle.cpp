@@ -1,5 +1,6 @@
 #include "qmanager/engine/walk/entitle.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "qmanager/engine/pass/ranking.hpp"
@@ -70,6 +71,25 @@ bool entitled(const PolicyParts& s, Queue& queue, Job& job, Time now) {
 void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& job) {
   if (qos_of(config, job).reserve_always) return;
   if (const auto bucket = bucket_of(queue, job)) ++queue.walk.reservations[*bucket];
+}
+
+bool plans_more_beside_kept(Parts<const SchedulerConfig, const Queues> s, const Queue& queue) {
+  const auto keeps = [&](const Queue& q) { return &q != &queue && q.started && q.policy.keep; };
+  if (std::none_of(s.queues.all.begin(), s.queues.all.end(), keeps)) return false;
+  if (queue.hooks && queue.hooks->has(Hook::may_reserve)) return true;
+  if (std::any_of(s.config.qos.begin(), s.config.qos.end(),
+                  [](const auto& qos) { return qos.second.reserve_always; }))
+    return true;
+  if (s.config.max_reservation && reservations_in_all(s.queues) >= *s.config.max_reservation)
+    return false;
+  const auto held = [&](int bucket) {
+    const auto found = queue.walk.reservations.find(bucket);
+    return found == queue.walk.reservations.end() ? 0 : found->second;
+  };
+  const auto& buckets = queue.config.buckets;
+  if (buckets.empty()) return held(0) < queue.policy.reservations;
+  return std::any_of(buckets.begin(), buckets.end(),
+                     [&](const auto& bucket) { return held(bucket.first) < bucket.second.depth; });
 }
 
 bool count_bypassed(Jobs& jobs, Queue& queue, const Job& job) {

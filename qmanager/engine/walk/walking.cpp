@@ -76,11 +76,13 @@ void Walking::walk_in_one_order() {
   }
 }
 
-// Jobs that get a reservation at once, or age by what limits say, are looked at even on a full
-// machine; other jobs are not.
+// Jobs that get a reservation at once, or one around which others are kept, or age by what limits
+// say, are looked at even on a full machine; other jobs are not.
 bool Walking::nothing_to_find(const Queue& queue) {
-  return !effort_.thorough && !queue.policy.keep && !s_.accounts.limits_stop_aging &&
-         s_.plan.machine->exhausted(now_) && queue.walk.blocked_by.value() != 0;
+  if (effort_.thorough || queue.policy.keep || s_.accounts.limits_stop_aging ||
+      !s_.plan.machine->exhausted(now_) || queue.walk.blocked_by.value() == 0)
+    return false;
+  return !plans_more_beside_kept(s_, queue);
 }
 
 // False: no job behind this one in its queue is to be looked at now.
@@ -147,6 +149,8 @@ void Walking::pass_over(Queue& queue, Job& job) {
       if (tried != Tried::reserved) {
         // Where a policy changes the order, one in front may get the reservation that is left.
         if (queue.hooks) s_.progress.dirty = true;
+        // Those behind it may leave it room.
+        if (tried == Tried::not_now) wait(queue, job, true);
         return;
       }
     }

@@ -110,6 +110,12 @@ const Setting kSettings[] = {
        c.queues["default"] = c.queues["other"] = c.defaults;
        c.queues["other"].policy = "conservative";
      }},
+    {"hybrid beside conservative",
+     [](SchedulerConfig& c) {
+       c.defaults.policy = "hybrid:3";
+       c.queues["default"] = c.queues["other"] = c.defaults;
+       c.queues["other"].policy = "conservative";
+     }},
     {"two conservative queues",
      [](SchedulerConfig& c) {
        c.defaults.policy = "conservative";

@@ -39,27 +39,40 @@ TEST(Shortcuts, ChangeNoStart) {
     }
 }
 
-// Three nodes of two cores under EASY and match policy first.
+// Three nodes of two cores under match policy first.
 class OnThreeNodes {
  public:
-  explicit OnThreeNodes(bool shortcuts)
+  explicit OnThreeNodes(bool shortcuts, qmanager::SchedulerConfig config = policy("easy"))
       : store_(*resource::ResourceStore::load(*resource::read_shape("node=3/core=2"), {})) {
-    qmanager::SchedulerConfig config = policy("easy");
     config.shortcuts = shortcuts;
     scheduler_.emplace(
         *qmanager::Scheduler::create(config, std::make_unique<qmanager::StoreMachine>(store_)));
   }
-  void submit_nodes(Time now, std::int64_t nodes, Duration limit) {
+  void submit_nodes(Time now, std::int64_t nodes, Duration limit, const char* queue = "") {
     resource::JobShape shape;
     shape.nodes = shape.tasks = nodes;
     shape.exclusive = true;
-    submit(now, shape, limit);
+    submit(now, shape, limit, queue);
   }
   void submit_cores(Time now, std::int64_t cores, Duration limit) {
     resource::JobShape shape;
     shape.tasks = cores;
     submit(now, shape, limit);
   }
+  void lose(const char* node) {
+    EXPECT_TRUE(store_.set_status(node, false));
+    scheduler_->resources_changed();
+  }
+  void cancel(Time now, JobId job) {
+    EXPECT_TRUE(scheduler_->cancel(job, now));
+    pass(now);
+  }
+  void look_again(Time now) {
+    EXPECT_TRUE(scheduler_->start_queue("default", true));
+    pass(now);
+  }
+  std::optional<Time> planned(JobId job) const { return scheduler_->outlook(job)->planned_start; }
+  void put_first(JobId job) { EXPECT_TRUE(scheduler_->set_urgency(job, 20)); }
   void finish(Time now, JobId job) {
     EXPECT_TRUE(scheduler_->finish(job, now));
     pass(now);
@@ -67,12 +80,13 @@ class OnThreeNodes {
   std::string starts() const { return fmt::format("{}", fmt::join(starts_, ", ")); }
 
  private:
-  void submit(Time now, resource::JobShape shape, Duration limit) {
+  void submit(Time now, resource::JobShape shape, Duration limit, const char* queue = "") {
     shape.command = {"true"};
     qmanager::JobRequest request;
     request.id = JobId{++last_};
     request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
     request.limit = limit;
+    request.queue = queue;
     EXPECT_TRUE(scheduler_->submit(request, now));
     pass(now);
   }
@@ -152,6 +166,69 @@ TEST(Shortcuts, APlaceThatAReservationLeavesIsSeenByThoseInFrontOfIt) {
       n0 |AAAAAKKKKKHHHHHHDDDDDDDDD|
       n1 |AAAAAKKKKKHHHHHH.........|
       n2 |AAAAA.....HHHHHH.........|
+)");
+  }
+}
+
+// When X has ended early, one of the nodes that P was to have is gone, and F, without a limit, is
+// first. In front of it P would have no room beside Q, and W and F behind that; but Q starts at
+// once and W needs all three nodes: P is planned behind Q in the same pass, and F where it was.
+TEST(Shortcuts, AReservationThatIsLostIsMadeAgainOnceThoseBehindItHaveMoved) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    OnThreeNodes play(shortcuts, policy("conservative"));
+    play.submit_nodes(0, 3, 10);  // 1: X
+    play.submit_nodes(0, 2, 6);   // 2: P, 10 to 16
+    play.submit_nodes(0, 1, 7);   // 3: Q, 10 to 17
+    play.submit_nodes(0, 3, 1);   // 4: W, 17 to 18
+    play.submit_cores(0, 1, 0);   // 5: F, from 18 on
+    play.lose("/cluster0/node1");
+    play.put_first(JobId{5});
+    play.finish(5, JobId{1});
+    play.finish(12, JobId{3});
+    play.finish(18, JobId{2});
+    EXPECT_EQ(play.starts(), "0: 1, 5: 3, 12: 2, 18: 5");
+  }
+}
+
+// K is planned behind H, which is the first of the other queue. At 1 that is so again, though what
+// is reserved for H is not in the plan before somebody needs it. Without H, K is next.
+TEST(Shortcuts, WhatIsToBeReservedForACancelledJobIsLeftToThoseBehindIt) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    qmanager::SchedulerConfig config = policy("easy");
+    config.queues["default"] = config.queues["other"] = config.defaults;
+    config.queues["other"].policy = "conservative";
+    OnThreeNodes play(shortcuts, config);
+    play.submit_nodes(0, 3, 10);          // 1: X
+    play.submit_nodes(0, 3, 5);           // 2: H, 10 to 15
+    play.submit_nodes(0, 3, 5, "other");  // 3: K, 15 to 20
+    play.look_again(1);
+    EXPECT_EQ(play.planned(JobId{3}), 15);
+    play.cancel(2, JobId{2});
+    EXPECT_EQ(play.planned(JobId{3}), 10);
+  }
+}
+
+// The machine is full. K is planned beside what is reserved for H and I, the first two of the other
+// queue, whether or not anybody in that queue could make use of what is free.
+TEST(Shortcuts, AKeptReservationIsPlannedBesideThoseOfTheOtherQueue) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    Scenario scenario;
+    scenario.nodes = 2;
+    scenario.jobs = parse_jobs(R"(
+        A  0  2  4  4
+        H  1  1  6  6
+        I  1  1  6  6
+        K  1  1  3  3  queue=other)");
+    scenario.config = policy("hybrid:2");
+    scenario.config.shortcuts = shortcuts;
+    scenario.config.queues["default"] = scenario.config.queues["other"] = scenario.config.defaults;
+    scenario.config.queues["other"].policy = "conservative";
+    EXPECT_EQ(gantt(run(scenario)), R"(
+      n0 |AAAAHHHHHHKKK|
+      n1 |AAAAIIIIII...|
 )");
   }
 }
