@@ -181,8 +181,7 @@ std::string refusal(const ResourceGraph& graph, const Jobspec& spec,
   const bool bound = !spec.constraints.op.empty();
   return "asks for " + amount_text(shortage.wanted, shortage.type) + "; this instance has " +
          std::to_string(shortage.found) +
-         (bound ? (shortage.type == "node" ? " with " : " on nodes with ") +
-                      constraint_text(spec.constraints)
+         (bound ? (shortage.type == "node" ? " " : " on nodes ") + constraint_text(spec.constraints)
                 : " that would do");
 }
 

@@ -66,7 +66,7 @@ std::string consumables_text(const Wishes& wishes) {
 
 std::string nodes_text(const resource::Jobspec& spec) {
   const std::string text = resource::constraint_text(spec.constraints);
-  return text.empty() ? text : " on nodes with " + text;
+  return text.empty() ? text : " on nodes " + text;
 }
 
 }  // namespace

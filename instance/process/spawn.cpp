@@ -47,6 +47,18 @@ bool lacks_mode(const std::string& file) {
   return stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(file.c_str(), X_OK) != 0;
 }
 
+// For a program and for the interpreter in its first line the system has the same words.
+Error cannot_start(int problem, const std::string& file) {
+  Error error{problem == ENOENT ? Errc::not_found : Errc::system, std::strerror(problem), file};
+  const bool is_there = file.find('/') != std::string::npos && access(file.c_str(), F_OK) == 0;
+  if (problem == ENOENT && is_there) {
+    error.code = Errc::system;
+    error.what += " (the interpreter in its first line)";
+  }
+  if (lacks_mode(file)) error.what += "; `chmod +x` helps";
+  return error;
+}
+
 }  // namespace
 
 Result<pid_t> spawn(const Program& program) {
@@ -83,10 +95,7 @@ Result<pid_t> spawn(const Program& program) {
   }
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
-  if (problem != 0)
-    return fail(
-        problem == ENOENT ? Errc::not_found : Errc::system,
-        std::string(std::strerror(problem)) + (lacks_mode(file) ? "; `chmod +x` helps" : ""), file);
+  if (problem != 0) return tl::unexpected(cannot_start(problem, file));
   return pid;
 }
 

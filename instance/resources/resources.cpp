@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -149,6 +151,8 @@ Result<ResourceSource> find_resources(const std::string& word, std::uint64_t mos
     return fail(Errc::invalid_argument, "a folder; accepted are a JGF, Rv1 or hwloc XML file",
                 "--resources " + word);
   std::ifstream in(word, std::ios::binary);
+  if (const int why = errno; !in && why != ENOENT && why != ENOTDIR && why != ENAMETOOLONG)
+    return fail(Errc::invalid_argument, std::strerror(why), "--resources " + word);
   if (!in) {
     if (word.find('=') != std::string::npos) return ResourceSource{"shape", word, false};
     return fail(

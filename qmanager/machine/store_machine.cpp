@@ -144,7 +144,7 @@ const resource::Request* find_slot(const std::vector<resource::Request>& request
 // Which nodes the job keeps to, where it does not take any.
 std::string nodes_text(const resource::Jobspec& spec) {
   const std::string text = resource::constraint_text(spec.constraints);
-  return text.empty() ? text : "; it takes only nodes with " + text;
+  return text.empty() ? text : "; it takes only nodes " + text;
 }
 
 // "(a slot is 1 core, 6 scratch)": where slots are short, of what they are made.

@@ -118,7 +118,7 @@ std::string write_jobspec(const Jobspec& jobspec);
 // exists, a command. Errors: invalid_argument with the pointer. O(requests + tasks).
 Status check_submittable(const Jobspec& jobspec);
 
-// "fast and not host:n7", as --requires takes it; some 200 bytes at most. Empty for no constraint.
+// Behind "nodes": "with fast, without host:n7"; some 200 bytes at most. Empty for no constraint.
 std::string constraint_text(const Constraint& constraint);
 
 // Is it jobspec V1 (RFC 25)? Errors: invalid_argument with the pointer of what is not.

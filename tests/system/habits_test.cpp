@@ -136,6 +136,14 @@ TEST(Habits, AWaitForNodesIsExplained) {
   const std::string explained = sandbox.ok({"explain", "2"});
   EXPECT_THAT(explained, HasSubstr("1 core on nodes with host:n0"));
   EXPECT_THAT(explained, HasSubstr("job 1  sleep on n0"));
+  const auto refused = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"submit", "-N", "3"});
+    options.emplace_back("true");
+    return sandbox.run(options).err;
+  };
+  EXPECT_THAT(refused({"--exclude", "n0"}), HasSubstr("without host:n0"));
+  EXPECT_THAT(refused({"--exclude", "n0", "--requires", "fast|gpu"}),
+              HasSubstr("with (fast or gpu), without host:n0"));
   sandbox.ok({"cancel", "--all"});
 }
 

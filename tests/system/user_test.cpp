@@ -197,6 +197,17 @@ TEST(User, AShellLineIsOne) {
   EXPECT_EQ(sandbox.ok({"job", "output", "5"}), "words\n");
 }
 
+TEST(User, ABatchScriptWhoseInterpreterIsNotThereSaysSo) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  const std::string script = sandbox.write_file("crlf.sh", "#!/bin/sh\r\necho hi\r\n", true);
+  sandbox.ok({"batch", script});
+  sandbox.run({"job", "wait", "1"});
+  EXPECT_THAT(sandbox.ok({"job", "output", "1"}),
+              HasSubstr("No such file or directory (the interpreter in its first line)"));
+  EXPECT_EQ(sandbox.json({"job", "info", "1"})["exit_code"], 126);
+}
+
 TEST(User, ARestartKeepsTheResourcesThatWereDeclared) {
   Sandbox sandbox;
   const std::string state = sandbox.folder() + "/kept";
@@ -254,6 +265,9 @@ TEST(User, WhatIsWrongWithTheResourcesIsAMistakeOnTheCommandLine) {
   };
   EXPECT_THAT(refused("/none-such"),
               HasSubstr("holon start: --resources /none-such: no such file"));
+  const std::string loop = sandbox.folder() + "/loop";
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_THAT(refused(loop), HasSubstr("--resources " + loop + ": Too many levels of symbolic"));
   EXPECT_THAT(refused("node=4"), HasSubstr("node=4/core=8"));
   EXPECT_THAT(refused("node=x/core=2"), HasSubstr("holon start: --resources node=x/core=2"));
   const std::string file = sandbox.write_file("notes", "some notes");
