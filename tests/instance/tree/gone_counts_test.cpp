@@ -16,7 +16,7 @@ namespace {
 class GoneCountsTest : public ::testing::Test {
  protected:
   GoneCountsTest() {
-    shared_->on_request = [this](const transport::Request& request) { request_ = request; };
+    shared_->serve([this](const transport::Request& request) { request_ = request; });
     session_->open();
     session_->receive({transport::Kind::request, 1, "status", "/1", ""}, 30);
   }
