@@ -26,6 +26,9 @@ namespace {
 constexpr time_t kYoung = kYoungRuntimeDir / 1'000;  // s
 constexpr time_t kUntouched = 7'200;                 // s; a supervisor touches its files more often
 
+constexpr Duration kFirstLook = 1'000;
+constexpr Duration kBetweenLooks = 3'600'000;
+
 // Seconds since somebody wrote or touched it; nullopt: it is no regular file.
 std::optional<time_t> age_of(const fs::path& file) {
   struct stat info {};
@@ -59,6 +62,22 @@ void remove_abandoned_runtime_dirs(const std::string& base) {
     launch::remove_noted_output(entry->path());
     fs::remove_all(entry->path(), ignored);
   }
+}
+
+RuntimeDirSweep::RuntimeDirSweep(transport::Reactor& reactor, const std::string& own_dir)
+    : reactor_(reactor),
+      base_(fs::path(own_dir).parent_path()),
+      first_(reactor.after(kFirstLook, [this] { look(); })),
+      hourly_(reactor.every(kBetweenLooks, [this] { look(); })) {}
+
+void RuntimeDirSweep::expect_more() {
+  later_ = reactor_.after(kYoungRuntimeDir + kFirstLook, [this] { look(); });
+}
+
+void remove_runtime_dir(const std::string& own_dir, bool others_too) {
+  std::error_code ignored;
+  fs::remove_all(own_dir, ignored);
+  if (others_too) remove_abandoned_runtime_dirs(fs::path(own_dir).parent_path());
 }
 
 void open_to_everybody(const std::string& runtime_dir) {

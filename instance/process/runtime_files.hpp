@@ -6,6 +6,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "transport/reactor.hpp"
 #include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
@@ -44,5 +45,26 @@ inline constexpr Duration kYoungRuntimeDir = 5'000;
 // (launch/remote/output_note.hpp). One that is younger than kYoungRuntimeDir stays: its owner may
 // be about to take the lock. O(entries of `base`).
 void remove_abandoned_runtime_dirs(const std::string& base);
+
+// Removes them beside a supervisor's own for as long as this object lives: soon after the
+// beginning, and every hour.
+class RuntimeDirSweep {
+ public:
+  RuntimeDirSweep(transport::Reactor& reactor, const std::string& own_dir);
+  // Supervisors of a killed tree may have ended just now: looks again when their directories are no
+  // longer young.
+  void expect_more();
+
+ private:
+  void look() const { remove_abandoned_runtime_dirs(base_); }
+
+  transport::Reactor& reactor_;
+  std::string base_;
+  transport::Subscription first_, hourly_, later_;
+};
+
+// Of a supervisor that ends. `others_too`: those that are abandoned beside it as well, for nobody
+// else may come who does it; a child leaves that to its root.
+void remove_runtime_dir(const std::string& own_dir, bool others_too);
 
 }  // namespace holon::instance

@@ -51,10 +51,6 @@ constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
 
-std::string parent_of(const std::string& dir) {
-  return std::filesystem::path(dir).parent_path();
-}
-
 struct Child {
   pid_t pid = 0;
   transport::Subscription watch;
@@ -82,6 +78,7 @@ class Supervisor {
         cpuset_(std::move(cpuset)),
         tell_ready_(std::move(on_ready)),
         files_(options_.runtime_dir, options_.start.system),
+        sweep_(reactor, options_.runtime_dir),
         starter_(reactor, options_.starter, options_.starter_of_agent),
         log_(options_.start.state_dir + "/instance.log"),
         earlier_runs_(reactor, say),
@@ -134,11 +131,7 @@ class Supervisor {
       keep_files();
       keep_state_dir();
     }));
-    watches_.push_back(reactor_.every(kFilesTouch, [this] {
-      files_.touch();
-      remove_abandoned();
-    }));
-    watches_.push_back(reactor_.after(kFilesLook, [this] { remove_abandoned(); }));
+    watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
     if (auto watched = starter_.watch([this] { lose(kNoStarter, kStarterEnded); }); !watched)
       return watched;
     auto claim = StateClaim::take(options_.start.state_dir, options_.runtime_dir);
@@ -148,13 +141,10 @@ class Supervisor {
     end_earlier_runs();
     earlier_runs_.when_gone([this] {
       begin_or_give_up([this] { return start_all(); });
-      // The supervisors of a killed tree may have ended just now, and their directories be young.
-      last_look_ = reactor_.after(kYoungRuntimeDir + kFilesLook, [this] { remove_abandoned(); });
+      sweep_.expect_more();
     });
     return {};
   }
-
-  void remove_abandoned() const { remove_abandoned_runtime_dirs(parent_of(options_.runtime_dir)); }
 
   // A child is part of its parent's tree, and known by its job there; a root is its own.
   void mark_processes() {
@@ -549,6 +539,7 @@ class Supervisor {
   std::string cpuset_;
   std::function<void(const std::string&)> tell_ready_;
   RuntimeFiles files_;
+  RuntimeDirSweep sweep_;
   StarterLine starter_;
   Complaint files_trouble_, state_trouble_;
   OwnLog log_;
@@ -571,7 +562,7 @@ class Supervisor {
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, agents_timer_,
-      program_timer_, last_timer_, last_look_;
+      program_timer_, last_timer_;
 };
 
 }  // namespace
@@ -599,10 +590,7 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
     Supervisor supervisor(**reactor, options, config, nodes, cpuset, std::move(on_ready));
     code = supervisor.run(on_refused);
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(options.runtime_dir, ignored);
-  // Nobody else may come who removes what killed ones have left. A child leaves that to its root.
-  if (!options.start.grant) remove_abandoned_runtime_dirs(parent_of(options.runtime_dir));
+  remove_runtime_dir(options.runtime_dir, !options.start.grant);
   return code;
 }
 
