@@ -202,7 +202,7 @@ Status Journal::commit() {
   if (!s.mark) return {};
   ++s.progress.commits;
   s.progress.when = wall_clock_ms();
-  for (const auto& numbers : std::exchange(s.kept, {})) s.mark->keep(numbers);
+  for (const auto& numbers : std::exchange(s.fresh_numbers, {})) s.mark->keep(numbers);
   s.mark->write(s.progress);
   if (changed || !s.remember_files_if_same()) return rescue();
   return {};

@@ -43,7 +43,7 @@ struct Journal::State {
   Progress progress;
   std::optional<FileLook> look, log_look;  // the files as they were when they were last written
   std::vector<std::string> news;
-  std::vector<KeptNumbers> kept;  // goes to the mark with the next commit
+  std::vector<KeptNumbers> fresh_numbers;  // goes to the mark with the next commit
   std::vector<LostNumbers> lost;
   std::optional<std::pair<JobId, JobId>> forgetting;  // what is left of a batch that is to go
   JobId forgotten_to{0};                              // older batches are not over

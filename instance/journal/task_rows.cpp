@@ -142,7 +142,8 @@ Result<std::vector<std::pair<JobId, TaskWords>>> Journal::words_of(JobId first,
 }
 
 void Journal::State::keep_numbers(JobId array, std::uint64_t tasks, std::uint64_t numbers) {
-  if (mark) kept.push_back({array.value(), array.value() + 1 + tasks, array.value() + numbers});
+  if (mark)
+    fresh_numbers.push_back({array.value(), array.value() + 1 + tasks, array.value() + numbers});
 }
 
 void Journal::add_array(JobId array, std::uint64_t tasks) {
