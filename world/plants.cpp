@@ -90,7 +90,7 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::submitted_again, "submitted-again", "a batch job is submitted twice"},
       {Plant::long_walltime, "long-walltime",
        "a batch job that will end sooner is said to have all of its walltime left"},
-      {Plant::kept_node, "kept-node", "nodes of batch jobs are not given back when they idle", 114},
+      {Plant::kept_node, "kept-node", "nodes of batch jobs are not given back when they idle", 641},
   };
   return kPlants;
 }

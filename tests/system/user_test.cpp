@@ -203,7 +203,7 @@ TEST(User, ABatchScriptWhoseInterpreterIsNotThereSaysSo) {
   const std::string script = sandbox.write_file("crlf.sh", "#!/bin/sh\r\necho hi\r\n", true);
   sandbox.ok({"batch", script});
   sandbox.run({"job", "wait", "1"});
-  EXPECT_THAT(sandbox.ok({"job", "output", "1"}),
+  EXPECT_THAT(sandbox.run({"job", "output", "1"}).err,
               HasSubstr("No such file or directory (the interpreter in its first line)"));
   EXPECT_EQ(sandbox.json({"job", "info", "1"})["exit_code"], 126);
 }
