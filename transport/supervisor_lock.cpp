@@ -5,13 +5,32 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace holon::transport {
 
+namespace {
+
+// Whoever asks supervisor_lives() has the lock itself for a moment. One that was not taken for that
+// would let a living supervisor be thought dead for as long as it lives.
+bool lock_patiently(int fd) {
+  constexpr int kTries = 200;
+  constexpr auto kPause = std::chrono::milliseconds(1);
+  for (int i = 0; i < kTries; ++i) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK && errno != EINTR) return false;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
+}
+
+}  // namespace
+
 void SupervisorLock::take() {
   UniqueFd file(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
+  if (file && !lock_patiently(file.get())) file.reset();
   fd_ = std::move(file);
 }
 

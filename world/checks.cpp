@@ -170,6 +170,7 @@ void Checks::plan_of(const Instance& instance) {
 
 void Checks::added(int host, Duration lasts) {
   left_.erase(host);
+  ++times_added_[host];
   gone_.erase(host);
   if (lasts > 0) gone_[host] = {now(), now() + lasts * kMs, false};
 }

@@ -33,6 +33,11 @@ class Checks {
   void plan_of(const Instance& instance);
   // All work on the node of this host is said to be over, until it is added again.
   void left(int host) { left_.insert(host); }
+  // How often it has been added.
+  std::uint64_t times_added(int host) const {
+    const auto found = times_added_.find(host);
+    return found == times_added_.end() ? 0 : found->second;
+  }
   // `lasts`: so many ms, from now on; 0: it stays.
   void added(int host, Duration lasts);
   // The batch system has said to the agent there that its node is gone then.
@@ -138,6 +143,7 @@ class Checks {
   std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
   std::map<std::string, std::vector<Micros>> ends_;  // of instances
   std::set<int> left_;                               // hosts
+  std::map<int, std::uint64_t> times_added_;         // by host
   // Hosts that are there for a while only.
   struct Gone {
     Micros added = 0, at = 0;  // `added`: since when it is known

@@ -127,8 +127,11 @@ void World::remove_node() {
       machine_.dice.between(0, static_cast<std::int64_t>(hosts.size()) - 1))];
   const msg::LeaveRequest ask{Hosts::name_of(host), machine_.dice.one_in(2)};
   user_->ask(root_->uri(), "node.leave", transport::pack(ask),
-             [this, host, uri = root_->uri()](const Result<std::string>& answer) {
+             [this, host, uri = root_->uri(),
+              times = checks_.times_added(host)](const Result<std::string>& answer) {
                if (!answer || root_ == nullptr || root_->uri() != uri) return;
+               // It may have left and come again before the answer is here.
+               if (checks_.times_added(host) != times) return;
                machine_.history.note("{} has left", Hosts::name_of(host));
                checks_.left(host);
              });

@@ -3,6 +3,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+
 #include "starter/wire.hpp"
 
 namespace holon::instance {
@@ -47,11 +52,16 @@ bool StarterLine::end(int patience) {
   closed_.cancel();
   of_agent_ = {};
   shutdown(fd_.get(), SHUT_WR);
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::milliseconds(patience);
   pollfd look{fd_.get(), POLLIN, 0};
   char byte = 0;
-  while (poll(&look, 1, patience) == 1)
-    if (recv(fd_.get(), &byte, 1, MSG_DONTWAIT) <= 0) return true;
-  return false;
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    const int found = poll(&look, 1, static_cast<int>(std::max<std::int64_t>(left, 0)));
+    if (found == 1 && recv(fd_.get(), &byte, 1, MSG_DONTWAIT) <= 0) return true;
+    if (found == 0 || (found < 0 && errno != EINTR)) return false;
+  }
 }
 
 // Requests that are being served and tasks that are kept. nullopt: the starter does not answer.

@@ -31,7 +31,7 @@ inline Errc errc_of(int error) {
 
 class JobFolder {
  public:
-  // A new one below `base`, which no other user can enter. Errors: system.
+  // A new one below `base`, which no other user can enter. Errors: denied, system.
   static Result<JobFolder> create(const std::string& kind, const std::string& base);
   // Another user's: `lock` is its file there, and `inside` the folder, as they were locked there.
   // Its removal is that user's, too.

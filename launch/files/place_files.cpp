@@ -109,7 +109,8 @@ Result<JobFolder> take_placed_files(int line, const std::string& base) {
   for (std::size_t i = 0; i < passed.descriptors.size(); ++i) locks[i].reset(passed.descriptors[i]);
   if (passed.size <= 0) return fail(Errc::not_found, "its process has said nothing");
   if (!passed.has_all_descriptors)
-    return fail(Errc::not_found, "the locks of its folder have not come, and nothing else");
+    return fail(Errc::not_found,
+                "its process has sent other descriptors than the locks of its folder");
   sentence.resize(static_cast<std::size_t>(passed.size));
   // A process of the user's has said it: whatever it is becomes a value of that user's environment,
   // and the name of what is removed as that user.

@@ -11,6 +11,12 @@ namespace {
 constexpr Duration kToldAgain = 1'000;       // ms after an answer that was an error
 constexpr std::size_t kLongestReason = 500;  // bytes of a topic or a reason
 
+// A broker of another version may take none, or not so many: then there is no use in it.
+bool may_be_told_later(Errc why) {
+  return why != Errc::unsupported && why != Errc::out_of_range && why != Errc::invalid_argument &&
+         why != Errc::denied;
+}
+
 }  // namespace
 
 void RefusalNotes::add(const transport::Request& request, std::string why) {
@@ -42,7 +48,7 @@ void RefusalNotes::tell() {
                 told = untold_.size()](const Result<std::string>& answer) {
                  if (is_here.expired()) return;
                  is_told_ = false;
-                 if (!answer) {
+                 if (!answer && may_be_told_later(answer.error().code)) {
                    again_ = reactor_.after(kToldAgain, [this] { tell(); });
                    return;
                  }

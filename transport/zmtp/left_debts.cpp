@@ -5,7 +5,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr std::int64_t kFirstPause = 1'000, kLongestPause = 60'000;  // ms
+constexpr std::int64_t kFirstPause = 1'000, kLongestPause = 5'000;  // ms
 
 }  // namespace
 

@@ -29,7 +29,7 @@ class LeftDebts {
   void settle(ConnectionId connection);
   std::size_t of(ConnectionId connection) const;
   // May it be asked now (monotonic ms) whether it is still there? Then it may be again after a
-  // pause that is twice as long each time, a minute at most: it may not read what it is asked,
+  // pause that is twice as long each time, 5 s at most: it may not read what it is asked,
   // either, however often other connections end. REQUIRES: it owes something.
   bool may_ask(ConnectionId connection, std::int64_t now);
   std::vector<ConnectionId> connections() const;

@@ -128,8 +128,9 @@ std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
 std::string name_of(const LostNumbers& lost) {
   const auto [first, stop] = lost.numbers;
   if (lost.array == 0) return name_of_jobs(lost.numbers);
-  return stop - first == 1 ? fmt::format("task {} of array {}", first, lost.array)
-                           : fmt::format("tasks {} to {} of array {}", first, stop - 1, lost.array);
+  const std::string jobs = name_of_jobs(lost.numbers);
+  return stop - first == 1 ? fmt::format("{}, a task of array {}", jobs, lost.array)
+                           : fmt::format("{}, tasks of array {}", jobs, lost.array);
 }
 
 void record_lost_jobs(SQLite::Database& journal, const std::vector<LostNumbers>& lost, Time now) {

@@ -319,7 +319,7 @@ TEST_F(JournalDamageTest, NumbersThatAnOpenArrayHadKeptAreNoJobsWhateverIsLost) 
       ASSERT_TRUE(repaired) << to_string(repaired.error());
       EXPECT_THAT(repaired->lost, Not(Contains(HasSubstr(std::to_string(kEnd - 1)))));
       if (!is_everything && !is_last) {
-        EXPECT_THAT(repaired->lost, IsSupersetOf({"job 2", "tasks 3 to 7 of array 2"}));
+        EXPECT_THAT(repaired->lost, IsSupersetOf({"job 2", "jobs 3 to 7, tasks of array 2"}));
         EXPECT_THAT(reason_of(3), HasSubstr("a task of array 2"));
       }
       const auto next = static_cast<std::int64_t>(is_last ? kEnd : kEnd + 1);
