@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <random>
 
 #include "launch/files/job_files.hpp"
@@ -50,6 +51,12 @@ constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether t
 constexpr Duration kAnswerAfter = 20;   // ms after which a start is answered without a report
 constexpr Duration kAgain =
     1000;  // ms until something the broker answered with an error is said again
+
+std::int64_t since_boot_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000 + t.tv_nsec / 1'000'000;
+}
 
 std::string own_hostname() {
   std::array<char, 256> name{};
@@ -322,6 +329,7 @@ class Agent::Impl {
     hello.hostname = options_.hostname;
     hello.pid = getpid();
     hello.incarnation = incarnation_;
+    hello.began = began_;
     if (std::exchange(shows_topology_, false)) hello.topology = topology_;
     if (!topology_.empty()) hello.topology_digest = topology_digest(topology_);
     hello.running = jobs_.running();
@@ -491,7 +499,8 @@ class Agent::Impl {
   transport::Reactor& reactor_;
   AgentOptions options_;
   std::shared_ptr<spdlog::logger> log_;
-  std::uint64_t incarnation_;    // of this start of it; no other agent has it
+  std::uint64_t incarnation_;  // of this start of it; no other agent has it
+  const std::int64_t began_ = since_boot_ms();
   std::optional<Time> ends_;     // its node does
   std::string topology_;         // a portable one
   bool shows_topology_ = false;  // in the next hello: the broker has asked for it

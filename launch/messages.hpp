@@ -116,7 +116,8 @@ struct Hello {
   std::string hostname;
   std::int64_t pid = 0;
   std::uint64_t incarnation =
-      0;  // of this agent process; a new one knows nothing of the old one's jobs
+      0;                   // of this agent process; a new one knows nothing of the old one's jobs
+  std::int64_t began = 0;  // ms of its host's clock since the boot; 0: it does not say
   // hwloc XML of what this process may use, without what tells equal nodes apart (topology.hpp);
   // "": it has not been asked for yet, and topology_digest tells whether the broker knows it.
   std::string topology;
@@ -131,7 +132,7 @@ struct Hello {
   // The batch job that its node is in, whose end says the same: the system as in batch.system, and
   // the job as the system's commands take it. Empty: none that would end before the instance.
   std::string batch_system, batch_job;
-  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, topology_digest, running, waiting,
+  HOLON_FIELDS(rank, hostname, pid, incarnation, began, topology, topology_digest, running, waiting,
                finished, clock, swept, secret, lasts, batch_system, batch_job)
 };
 struct Welcome {

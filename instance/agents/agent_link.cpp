@@ -325,6 +325,7 @@ void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   ground_.server.favour(peer_);
   if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
   incarnation_ = hello.incarnation;
+  began_ = hello.began;
   host_ = hello.hostname;
   ground_.journal.put_agent({rank_, incarnation_, launch::process_numbering()});
   // It says hello again and learns where it stands.

@@ -112,6 +112,8 @@ class AgentLink {
                std::function<void(const Status&)> done);
   // Of the agent process that was last taken; 0: none has come yet.
   std::uint64_t incarnation() const { return incarnation_; }
+  // By the clock of its host; 0: not known.
+  std::int64_t began() const { return began_; }
   // To the tasks it runs of these jobs; `done` when it has passed it on. REQUIRES: connected().
   void signal(const std::vector<std::uint64_t>& jobs, int number,
               std::function<void(const Status&)> done);
@@ -169,6 +171,7 @@ class AgentLink {
   std::string host_;
   std::uint64_t incarnation_ =
       0;  // of the agent that was last welcomed, from the journal after a restart
+  std::int64_t began_ = 0;
   std::set<std::uint64_t> replaced_;  // incarnations another agent has taken the place of
   std::set<JobId> to_start_, to_kill_;
   std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste

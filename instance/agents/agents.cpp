@@ -92,11 +92,14 @@ void Agents::hello(const transport::Request& request, Time now) {
 
 // Two that were let in at the same time, on one host: what the first one may have been given runs
 // there, so it stays. One beside the broker is started by its supervisor, when the one before it is
-// dead, which the broker may not know yet.
+// dead, which the broker may not know yet: of those the later one is the agent, also where the
+// hello of the dead one is read last.
 bool Agents::is_second(const AgentLink& link, const transport::Request& request,
                        const launch::msg::Hello& hello) const {
-  return is_agent(request.principal()) && link.connected() && link.peer() != request.peer() &&
-         link.incarnation() != hello.incarnation && !is_sent_home(link.rank());
+  if (!link.connected() || link.peer() == request.peer() || link.incarnation() == hello.incarnation)
+    return false;
+  if (is_agent(request.principal())) return !is_sent_home(link.rank());
+  return hello.began != 0 && hello.began < link.began();
 }
 
 void Agents::refuse_second(const transport::Request& request, const AgentLink& link) {

@@ -183,6 +183,25 @@ TEST_F(AgentsTest, TheSecondOfTwoOnAnotherHostIsSentHome) {
   EXPECT_THAT(orphans.orphans, SizeIs(1));
 }
 
+// The connection of a killed agent may still have its hello in it, which is read last.
+TEST_F(AgentsTest, TheHelloOfADeadOneDoesNotTakeThePlaceOfTheNext) {
+  begin_broker({});
+  auto hello = hello_of(0, 8);
+  hello.began = 2'000;
+  Peer& living = agent(hello);
+  const auto job = submit(user());
+  ASSERT_TRUE(until([&] { return !living.all<lm::StartRequest>("agent.start").empty(); }));
+  ASSERT_TRUE(answer(living, "agent.report", started(job, 4711)));
+  hello.incarnation = 7;
+  hello.began = 1'000;
+  const auto text = answer(peer("agent 0 before"), "agent.hello", hello);
+  ASSERT_TRUE(text) << text.error().what;
+  EXPECT_FALSE(transport::unpack<lm::Welcome>(*text)->accepted);
+  EXPECT_EQ(state(job), "RUN");
+  ASSERT_TRUE(answer(living, "agent.report", finished(job)));
+  EXPECT_EQ(state(job), "INACTIVE");
+}
+
 // Reports are acknowledged when they are in the journal: whenever the broker is lost, either they
 // are, or the agent, which has no answer, says them again.
 TEST_F(AgentsTest, AnAcknowledgedEndIsAnEndForEveryLaterBroker) {
