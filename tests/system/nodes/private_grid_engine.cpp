@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 
 namespace holon::system_test {
 namespace {
@@ -13,14 +14,15 @@ namespace {
 constexpr const char* kParts = "/usr/lib/gridengine";
 constexpr const char* kShared = "/usr/share/gridengine";
 
-// What a queue is, as `qconf -Aq` wants to read it: every key, though few say anything.
-std::string queue_text(int slots) {
+// What a queue is, as `qconf -Aq` wants to read it: every key, though few say anything. `folders`:
+// where the hosts make, and remove, the folder of a job, each in one of its own.
+std::string queue_text(int slots, const std::string& folders) {
   std::string text = fmt::format(
       "qname all.q\nhostlist @allhosts\nseq_no 0\nnsuspend 1\nsuspend_interval 00:05:00\n"
       "priority 0\nmin_cpu_interval 00:05:00\nprocessors UNDEFINED\nqtype BATCH INTERACTIVE\n"
-      "pe_list mpi\nrerun FALSE\nslots {}\ntmpdir /tmp\nshell /bin/sh\n"
+      "pe_list mpi\nrerun FALSE\nslots {}\ntmpdir {}\nshell /bin/sh\n"
       "shell_start_mode unix_behavior\nnotify 00:00:60\ninitial_state default\n",
-      slots);
+      slots, folders);
   for (const char* none :
        {"load_thresholds", "suspend_thresholds", "ckpt_list", "prolog", "epilog", "starter_method",
         "suspend_method", "resume_method", "terminate_method", "owner_list", "user_lists",
@@ -101,8 +103,13 @@ void PrivateGridEngine::start_daemon(std::size_t host, const std::string& name) 
 
 // The daemons answer from some time on: each question is asked until they do.
 bool PrivateGridEngine::configure(int slots) {
-  std::string hosts, settings;
+  // All hosts of all tests have one /tmp: the folder of job 1 there was removed by whichever host
+  // was done with it first, also by one of another test.
+  std::string hosts, settings, folders = root() + "/tmp";
   for (std::size_t host = 1; host <= hosts_.count(); ++host) {
+    const std::string folder = root() + "/tmp-" + PrivateHosts::name_of(host);
+    std::filesystem::create_directories(folder);
+    folders += fmt::format(",[{}={}]", PrivateHosts::name_of(host), folder);
     hosts += " " + PrivateHosts::name_of(host);
     settings += fmt::format(" {}/settings/{}", root(), PrivateHosts::name_of(host));
     sandbox_.write_file(
@@ -111,7 +118,7 @@ bool PrivateGridEngine::configure(int slots) {
   }
   sandbox_.write_file("sge/hosts", "group_name @allhosts\nhostlist" + hosts + "\n");
   sandbox_.write_file("sge/pe", kParallelEnvironment);
-  sandbox_.write_file("sge/queue", queue_text(slots));
+  sandbox_.write_file("sge/queue", queue_text(slots, folders));
   const std::string script = fmt::format(
       "tries=0\nuntil qconf -sh > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || "
       "exit 1; sleep 0.1; done\nset -e\n"
