@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "launch/remote/output_note.hpp"
 #include "transport/bounds.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/curve/admission.hpp"
@@ -36,7 +37,8 @@ Relay::~Relay() {
   own_.clear();
   server_.reset();
   std::error_code ignored;
-  if (!dir_.empty()) std::filesystem::remove_all(dir_, ignored);
+  const bool is_needed = !noted_output_folder(dir_).empty();
+  if (!dir_.empty() && !is_needed) std::filesystem::remove_all(dir_, ignored);
 }
 
 Result<std::unique_ptr<Relay>> Relay::open(transport::Reactor& reactor, transport::Client& broker,

@@ -20,8 +20,9 @@ namespace holon::launch {
 class Relay {
  public:
   // `broker`: the agent's connection. `uri`, `options`: how it was made. `dir`: where its socket
-  // is; "": in a new directory, which it removes. `users`: by what the agent proves itself where it
-  // speaks for users; nullopt: all are the owner's. All must outlive it. Errors: system.
+  // is; "": in a new directory. The relay's end removes it, unless output of an earlier agent is
+  // noted there (output_note.hpp). `users`: by what the agent proves itself where it speaks for
+  // users; nullopt: all are the owner's. All must outlive it. Errors: system.
   static Result<std::unique_ptr<Relay>> open(transport::Reactor& reactor, transport::Client& broker,
                                              std::string uri, transport::Options options,
                                              const std::string& dir = "",

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "launch/remote/invitation.hpp"
+#include "launch/remote/output_note.hpp"
 #include "launch/remote/place.hpp"
 #include "launch/remote/relay.hpp"
 #include "tests/launch/fixture.hpp"
@@ -187,6 +188,21 @@ TEST_F(RelayTest, WhatTheBrokerDidNotTakeOfRefusalsItIsToldAgain) {
   EXPECT_TRUE(until([&] { return refused_.size() == 3; }));
   EXPECT_EQ(refused_.back().refused.size(), 1U);
   EXPECT_EQ(refused_.back().refused[0].topic, "agent.hello");
+}
+
+// An agent that was told to end before it had heard where output goes removed with its directory
+// the note of the output that the agent before it had left: those files then stayed for ever.
+TEST_F(RelayTest, ItsDirectoryStaysWhileOutputOfAnEarlierAgentIsNotedThere) {
+  const std::string given = dir_ + "/given";
+  const std::string left = *transport::make_runtime_dir(dir_ + "/" + kOutputFolder + "1");
+  const auto open_and_end = [&] { ASSERT_TRUE(Relay::open(*reactor_, *agent_, "", {}, given)); };
+  open_and_end();
+  EXPECT_FALSE(std::filesystem::exists(given));
+  std::filesystem::create_directory(given);
+  std::filesystem::permissions(given, std::filesystem::perms::owner_all);
+  note_output_folder(given, left);
+  open_and_end();
+  EXPECT_EQ(noted_output_folder(given), left);
 }
 
 TEST_F(RelayTest, WhatOnlyTheAgentSaysIsNotPassedOn) {
