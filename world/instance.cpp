@@ -435,16 +435,17 @@ void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
   // broker knows of it, by that other agent.
   const bool looks = machine_.dice.one_in(2);
   later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, rank, pid, looks] {
-    if (looks || core() == nullptr)
+    if (looks)
       machine_.tasks.clear_left_by(pid);
     else
-      machine_.tasks.clear_unknown_left_by(pid, *core(), rank);
+      clear_unknown_left_by(pid, rank);
     restart(agents_[rank].guard, [this, rank] { start_agent(rank); });
   });
 }
 
 void Instance::clear_unknown_left_by(pid_t agent, std::uint32_t rank) {
-  if (core() == nullptr)
+  // A broker that could not write knows what the one after it does not.
+  if (core() == nullptr || !core()->journal.look())
     machine_.tasks.clear_left_by(agent);
   else
     machine_.tasks.clear_unknown_left_by(agent, *core(), rank);

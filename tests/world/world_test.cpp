@@ -94,9 +94,10 @@ TEST_F(Seeds, ThatHaveFoundSomethingOfTheFifthEditionDoSoNoMore) {
 // its supervisor was not, and a job that its next broker took was known to nobody. 1002133: a node
 // had left and was there again before whoever asked it to leave had the answer. 1007985: the hello
 // of a killed agent was read behind that of the next one, took its place, and lost the job that ran
-// there.
+// there. 1011263 was a fault of the world: what an agent on another host left was spared for the
+// next one, by the memory of a broker that had not been able to write it.
 TEST_F(Seeds, ThatHaveFoundSomethingOfTheSixthEditionDoSoNoMore) {
-  for (const std::uint64_t seed : {987020, 1002133, 1007985}) {
+  for (const std::uint64_t seed : {987020, 1002133, 1007985, 1011263}) {
     const auto outcome = run(seed, Plant::none, 6);
     EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
   }
