@@ -510,6 +510,9 @@ class Supervisor {
     if (broker_.pid > 0) kill(broker_.pid, ending_ ? SIGTERM : broker_signal);
     if (std::exchange(ending_, true)) return;
     signal_program(SIGTERM);
+    // One that is stopped (SIGSTOP) would take no part, and each instance above wait for it.
+    for (const pid_t pid : own_processes()) kill(pid, SIGCONT);
+    signal_program(SIGCONT);
     program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
     last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
       if (broker_.pid > 0) kill(broker_.pid, SIGKILL);

@@ -137,6 +137,26 @@ TEST(Nesting, CancellingAChildEndsEverythingInIt) {
   EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
 }
 
+// Each instance above waits half a minute for one that ends in order, and kills it then.
+TEST(Nesting, AGrandchildWhoseProcessesAreStoppedEndsInOrderAsItsParentIsCancelled) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({2});
+  live.job({HOLON_BINARY, "start", "--grant", "--", "/bin/sleep", "600"}, {1, 0, 1, true}, "/1");
+  live.when_running(live.job({"/bin/sleep", "600"}, {}, "/1/1"), "/1/1");
+  std::set<pid_t> below;
+  testing::add_tree(testing::parent_of(static_cast<pid_t>(live.status("/1/1")->pid)), below);
+  EXPECT_GE(below.size(), 5u);
+  for (const pid_t pid : below) testing::signal_process(pid, SIGSTOP);
+  live.cancel(1);
+  live.wait_one(1);
+  const auto records = by_path(live.jobs(true, true));
+  ASSERT_TRUE(records.contains("/1/1"));
+  EXPECT_EQ(records.at("/1/1").exit_code, 128 + SIGTERM) << "it was killed";
+  ASSERT_TRUE(records.contains("/1/1/1"));
+  EXPECT_THAT(records.at("/1/1/1").reason, HasSubstr("its instance ended"));
+  EXPECT_TRUE(eventually([&] { return std::none_of(below.begin(), below.end(), alive); }));
+}
+
 TEST(Nesting, AChildAnswersWhileItEndsManyWaitingJobs) {
   const Live live({"--resources", "node=1/core=2"});
   live.child({1});
