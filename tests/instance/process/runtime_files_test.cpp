@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr time_t kYoungAge = kYoungRuntimeDir / 1'000;  // s; an older one is not young
+
 class AbandonedDirs : public ::testing::Test {
  protected:
   AbandonedDirs() {
@@ -50,7 +52,7 @@ class AbandonedDirs : public ::testing::Test {
 
 TEST_F(AbandonedDirs, OldOnesWithoutASupervisorAreRemoved) {
   const auto old = make("holon-abcdef", 3600);
-  const auto of_a_short_life = make("holon-short1", 30);
+  const auto of_a_short_life = make("holon-short1", kYoungAge + 1);
   const auto never_begun = make_without_lock("holon-begun1", 3 * 3600);
   remove_abandoned_runtime_dirs(base_);
   EXPECT_FALSE(fs::exists(old));
@@ -91,8 +93,20 @@ TEST_F(AbandonedDirs, AnInstanceThatEndsRemovesThoseOfOthers) {
   EXPECT_FALSE(fs::exists(young));
 }
 
+TEST_F(AbandonedDirs, YoungOnesStay) {
+  constexpr time_t kAge = kYoungAge / 2;
+  std::string young;
+  // Where this process got no processor for that long, it is young no more, and another one is
+  // made.
+  for (time_t began = 0; time(nullptr) - began > kYoungAge - kAge;) {
+    began = time(nullptr);
+    young = make("holon-young1", kAge);
+    remove_abandoned_runtime_dirs(base_);
+  }
+  EXPECT_TRUE(fs::exists(young));
+}
+
 TEST_F(AbandonedDirs, OthersStay) {
-  const auto young = make("holon-young1", -60);
   const auto named_otherwise = make("holon-campaign", 3600);
   const auto held = make("holon-held12", 3600);
   transport::SupervisorLock lock(held);
@@ -101,7 +115,7 @@ TEST_F(AbandonedDirs, OthersStay) {
   fs::remove(of_nobody + "/instance.json");
   const auto may_begin = make_without_lock("holon-begin2", 3600);
   remove_abandoned_runtime_dirs(base_);
-  for (const auto& dir : {young, named_otherwise, held, of_nobody, may_begin})
+  for (const auto& dir : {named_otherwise, held, of_nobody, may_begin})
     EXPECT_TRUE(fs::exists(dir)) << dir;
 }
 
