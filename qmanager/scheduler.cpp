@@ -70,9 +70,10 @@ Accounts open_accounts(const SchedulerConfig& config, const Queues& queues) {
       accounts.counts_usage = accounts.counts_usage || priority.factors[i].weight != 0;
   const Limiter& limiter = *accounts.limiter;
   accounts.has_limits = limiter.active();
+  accounts.ages = priority.ages();
   accounts.limits_stop_aging =
-      priority.ages() && ((priority.accrual != Accrual::always && limiter.counts_idle()) ||
-                          (priority.accrual == Accrual::full_policy && limiter.active()));
+      accounts.ages && ((priority.accrual != Accrual::always && limiter.counts_idle()) ||
+                        (priority.accrual == Accrual::full_policy && limiter.active()));
   return accounts;
 }
 

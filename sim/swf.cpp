@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kFields = 18;
 constexpr std::size_t kKeptIssues = 100;
+constexpr std::size_t kMostExpected = 1 << 20;
 constexpr std::array<const char*, kFields> kFieldNames = {"job number",
                                                           "submit time",
                                                           "wait time",
@@ -82,6 +83,7 @@ class SwfReader {
   SwfReader(std::string_view bytes, const SwfOptions& options) : bytes_(bytes), options_(options) {}
 
   Result<SwfTrace> read() {
+    make_room();
     while (!bytes_.empty()) {
       ++line_;
       const std::size_t newline = bytes_.find('\n');
@@ -103,6 +105,15 @@ class SwfReader {
   }
 
  private:
+  // A long log would be moved a dozen times, into fresh pages, on its way to its length. Lines need
+  // not be jobs, so there is an end to what they are trusted with.
+  void make_room() {
+    const auto lines = static_cast<std::size_t>(std::count(bytes_.begin(), bytes_.end(), '\n'));
+    const std::size_t expected = std::min(lines + 1, kMostExpected);
+    trace_.workload.jobs.reserve(expected);
+    ids_.reserve(expected);
+  }
+
   void comment(std::string_view text) {
     text = trimmed(text);
     trace_.workload.comments.emplace_back(text);

@@ -48,7 +48,7 @@ bool lets_in_at(const Scheduler::State& s, Time t) {
 std::optional<Time> Scheduler::next_let_in(Time now) const {
   const State& s = *state_;
   const Duration interval = s.config.priority.interval;
-  if (!s.config.priority.ages() || !s.accounts.aged) return std::nullopt;
+  if (!s.accounts.ages || !s.accounts.aged) return std::nullopt;
   const auto at = [&](std::int64_t passed) { return *s.accounts.aged + passed * interval; };
   const std::int64_t most = distance(*s.accounts.aged, kTimeMax / 2) / interval;
   std::int64_t none = distance(*s.accounts.aged, now) / interval;

@@ -10,7 +10,7 @@ bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const P
   const PriorityConfig& priority = s.config.priority;
   Accounts& accounts = s.accounts;
   const bool due = !accounts.aged || now >= saturating_add(*accounts.aged, priority.interval);
-  if (!priority.ages() || !due) return changed;
+  if (!accounts.ages || !due) return changed;
   accounts.aged = now;
   if (accounts.counts_usage) accounts.fairshare.edit().advance(now);
   for (Queue& queue : s.queues.all) {
@@ -28,7 +28,7 @@ bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const P
 std::optional<Time> next_aging(RankedParts s, Time now) {
   const PriorityConfig& priority = s.config.priority;
   if (ranks_may_change(s, now)) return saturating_add(now, priority.interval);
-  if (!priority.ages() || !s.accounts.aged) return std::nullopt;
+  if (!s.accounts.ages || !s.accounts.aged) return std::nullopt;
   for (const Queue& queue : s.queues.all)
     if (queue.started && !queue.pending.empty())
       return saturating_add(*s.accounts.aged, priority.interval);
