@@ -24,20 +24,38 @@ std::map<std::string, std::int64_t> depths_of(const qmanager::SchedulerConfig& c
   return depths;
 }
 
-// "all", "32", or by queue: "32 of batch, all of debug".
+// "easy", or by queue: "easy of queue batch, conservative of queue debug".
+std::string configured_policies(const qmanager::SchedulerConfig& config) {
+  if (config.queues.empty()) return config.defaults.policy;
+  const std::string& first = config.queues.begin()->second.policy;
+  if (std::all_of(config.queues.begin(), config.queues.end(),
+                  [&](const auto& queue) { return queue.second.policy == first; }))
+    return first;
+  std::string list;
+  for (const auto& [name, queue] : config.queues)
+    list += fmt::format("{}{} of queue {}", list.empty() ? "" : ", ", queue.policy, name);
+  return list;
+}
 
+// Without a policy each queue has its own.
 Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
-                             const std::string& policy) {
+                             const std::string* policy) {
   SimOptions options = plan.options;
-  options.config.defaults.policy = policy;
-  for (auto& [name, queue] : options.config.queues) queue.policy = policy;
+  if (policy != nullptr) {
+    options.config.defaults.policy = *policy;
+    for (auto& [name, queue] : options.config.queues) queue.policy = *policy;
+  }
   Result<std::unique_ptr<qmanager::Machine>> machine = plan.machine();
   if (!machine) return tl::unexpected(machine.error());
   const auto before = std::chrono::steady_clock::now();
   Result<SimResult> result = simulate(workload, std::move(*machine), options, plan.request_of);
   if (!result) return tl::unexpected(result.error());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-  PolicyRun run{policy, depths_of(options.config), std::move(*result), {}, took.count()};
+  PolicyRun run{policy != nullptr ? *policy : configured_policies(options.config),
+                depths_of(options.config),
+                std::move(*result),
+                {},
+                took.count()};
   run.metrics = measure(workload, run.result, plan.procs);
   return run;
 }
@@ -49,12 +67,13 @@ StudyJson to_json(const Distribution& d) {
 }  // namespace
 
 Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan) {
-  std::vector<Result<PolicyRun>> runs(plan.policies.size(),
+  const bool configured = plan.policies.empty();
+  std::vector<Result<PolicyRun>> runs(configured ? 1 : plan.policies.size(),
                                       fail(Errc::invalid_argument, "not run"));
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < runs.size(); i = next++)
-      runs[i] = run_policy(workload, plan, plan.policies[i]);
+      runs[i] = run_policy(workload, plan, configured ? nullptr : &plan.policies[i]);
   };
   std::vector<std::jthread> helpers;
   for (unsigned t = 1; t < plan.threads && t < plan.policies.size(); ++t)

@@ -25,8 +25,10 @@ using MakeMachine = std::function<Result<std::unique_ptr<qmanager::Machine>>()>;
 
 struct StudyPlan {
   SimOptions options;
-  std::vector<std::string> policies;  // set into options.config.defaults, one after the other
-  std::int64_t procs = 0;             // of the machine
+  // Of all queues, one after the other; none: one run, in which each queue has what options.config
+  // says.
+  std::vector<std::string> policies;
+  std::int64_t procs = 0;  // of the machine
   MakeMachine machine;
   MakeRequest request_of = flat_request;
   unsigned threads = 1;

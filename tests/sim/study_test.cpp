@@ -53,6 +53,28 @@ TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
             html_report({"t", {}, workload, *again, 3}));
 }
 
+// The last one fits beside the first, and overtakes the one between them where its queue lets it.
+TEST(Study, HasTheConfiguredPolicyOfEachQueueUnlessOneIsNamedForAll) {
+  Workload workload;
+  workload.jobs = {job(1, 0, 3, 100, 100), job(2, 1, 4, 100, 100), job(3, 2, 1, 50, 50)};
+  for (TraceJob& submitted : workload.jobs) submitted.queue = "a";
+  const auto run = [&](const char* a, const char* b, std::vector<std::string> policies = {}) {
+    StudyPlan plan = plan_for(std::move(policies), 4);
+    auto& config = plan.options.config;
+    config.queues["a"].policy = a;
+    config.queues["b"].policy = b;
+    config.default_queue = "b";
+    auto runs = run_study(workload, plan);
+    EXPECT_TRUE(runs && runs->size() == 1);
+    return std::pair(runs->front().name, runs->front().result.jobs.back().start);
+  };
+  using NameAndStart = std::pair<std::string, std::optional<Time>>;
+  EXPECT_EQ(run("easy", "fcfs"), NameAndStart("easy of queue a, fcfs of queue b", 2));
+  EXPECT_EQ(run("fcfs", "easy"), NameAndStart("fcfs of queue a, easy of queue b", 200));
+  EXPECT_EQ(run("easy", "easy"), NameAndStart("easy", 2));
+  EXPECT_EQ(run("easy", "fcfs", {"fcfs"}), NameAndStart("fcfs", 200));
+}
+
 // Both begin on the whole machine; the second one takes the place of the first, which loses ten
 // seconds and then has all that it needs.
 TEST(Study, TellsWhatPreemptionHasCost) {

@@ -170,8 +170,7 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
   sim::StudyPlan plan;
   plan.options.config = in_seconds(config.scheduler, options.queue_depth);
   plan.policies = options.policies();
-  if (plan.policies.empty()) plan.policies = {plan.options.config.defaults.policy};
-  const bool alone = plan.policies.size() == 1;
+  const bool alone = plan.policies.size() <= 1;
   plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
   plan.procs = machine.cores;
   plan.machine = machine.machine;

@@ -103,7 +103,7 @@ void describe(Parser& parser, SimulateOptions& options) {
   parser.option(
       "--policy", options.policy, "POLICY",
       "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N], or a policy in "
-      "Lua, FILE.lua (default: of the configuration)");
+      "Lua, FILE.lua, for all queues (default: of the configuration)");
   parser.option("--compare", options.compare, "POLICY,...", "several policies, side by side");
   parser.option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance");
   parser.option("--order", options.order, "batch|event",
