@@ -134,7 +134,9 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     }
     if (envelope->kind == Kind::bye) {
       line_->send(encode({Kind::bye, 0, "", "", ""}));  // all that came before it was read
-      return start_over("the server does not know this connection any more");
+      const std::string why =
+          envelope->payload.empty() ? "" : ": " + decode_error(envelope->payload).what;
+      return start_over("the server does not know this connection any more" + why);
     }
     if (envelope->kind == Kind::error && envelope->id == hello_id_ && !session_->is_open()) {
       refusal_ = decode_error(envelope->payload);

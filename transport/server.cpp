@@ -38,6 +38,13 @@ Error no_more_from(const std::string& address, std::size_t most) {
           ""};
 }
 
+Error too_much_unread(std::size_t unread, std::size_t most) {
+  return {Errc::busy,
+          std::to_string(unread) + " bytes of answers to this client are unread; " +
+              std::to_string(most) + " may be",
+          ""};
+}
+
 // Held for the life of a server at an ipc path; released by the kernel when the process dies.
 Result<UniqueFd> lock_path(const std::string& path) {
   UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -77,6 +84,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     bool is_among_last = false;  // it came when only places that are kept were free
     bool favoured = false;
     bool given_up = false;   // is lost soon: what was not sent leaves a gap, and nothing follows
+    std::string last_word;   // the payload of its bye: an error, or empty
     std::int64_t since = 0;  // monotonic ms
     Holder holder;           // in whose count of connections it is
   };
@@ -394,7 +402,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const std::size_t unread = peer.session->backlog() + debts_.of(peer.connection);
     const bool too_slow = !bounded && unread > shared_->options.max_backlog;
     if (!too_slow && door.send(peer.connection, std::move(bytes))) return;
-    if (too_slow) ++shared_->counters.too_slow;
+    if (too_slow) {
+      ++shared_->counters.too_slow;
+      peer.last_word = encode_error(too_much_unread(unread, shared_->options.max_backlog));
+    }
     peer.given_up = true;
     dismiss(peer.id);
   }
@@ -417,13 +428,16 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto peer = found->second;
     forget(peer);
     if (closed_) return;
-    tell(peer->connection, {Kind::bye, 0, "", "", ""});
+    // Also to who has left too much unread: once, for there is no other session then.
+    tell_anyway(peer->connection, {Kind::bye, 0, "", "", peer->last_word});
     door_of(peer->connection).leave(peer->connection);
   }
 
   // Sends outside of any session. A connection that has left too much unread is sent no more.
   void tell(ConnectionId to, const Envelope& what) {
-    if (debts_.of(to) > shared_->options.max_backlog) return;
+    if (debts_.of(to) <= shared_->options.max_backlog) tell_anyway(to, what);
+  }
+  void tell_anyway(ConnectionId to, const Envelope& what) {
     std::string bytes = encode(what);
     leave_debt(to, {}, bytes.size());
     door_of(to).send(to, std::move(bytes));

@@ -83,6 +83,13 @@ class LeftDebtsTest : public testing::Test {
   bool is_refused_for_unread_answers(Client& client) {
     return answer_to(client).find("bytes of answers to this user are unread") != std::string::npos;
   }
+  // Of what was owed the server learns in its own time: it asks a connection again after a pause.
+  bool is_served_at_last(Client& client) {
+    const Time end = reactor_->now() + kDebtsPatience;
+    while (answer_to(client) != "few")
+      if (reactor_->now() > end) return false;
+    return true;
+  }
   static void send(zmq::socket_t& socket, const Envelope& envelope) {
     socket.send(zmq::buffer(encode(envelope)), zmq::send_flags::none);
   }
@@ -117,9 +124,7 @@ TEST_F(LeftDebtsTest, NeitherByeNorAnotherHelloTakesAwayWhatAUserOwes) {
   EXPECT_TRUE(is_refused_for_unread_answers(*other));
   // The end of the connection does.
   socket.reset();
-  std::string last;
-  for (int i = 0; i < 10'000 && last != "few"; ++i) last = answer_to(*other);
-  EXPECT_EQ(last, "few");
+  EXPECT_TRUE(is_served_at_last(*other));
 }
 
 TEST_F(LeftDebtsTest, WhoReadsOfALaterSessionHasReadTheEarlierOnes) {
@@ -135,9 +140,7 @@ TEST_F(LeftDebtsTest, WhoReadsOfALaterSessionHasReadTheEarlierOnes) {
   for (int session = 0; session < 3; ++session)
     read_until(*socket, [](const Envelope& message) { return message.kind == Kind::welcome; });
   send(*socket, {Kind::heartbeat, 1, "", "", read_mark(*socket)});
-  std::string last;
-  for (int i = 0; i < 10'000 && last != "few"; ++i) last = answer_to(*other);
-  EXPECT_EQ(last, "few");
+  EXPECT_TRUE(is_served_at_last(*other));
 }
 
 TEST_F(LeftDebtsTest, SessionsOfOneConnectionHaveOneBound) {
@@ -189,6 +192,11 @@ TEST_F(LeftDebtsTest, OneConnectionThatConfirmsUnreadAnswersIsGivenUp) {
   ask_much(*socket);
   EXPECT_TRUE(until([&] { return lost_ == 1; }));
   EXPECT_GE(server_->counters().too_slow, 1U);
+  const auto last = read_until(*socket, [](const Envelope& m) { return m.kind == Kind::bye; });
+  const Error why = decode_error(last.payload);
+  EXPECT_EQ(why.code, Errc::busy);
+  EXPECT_NE(why.what.find("bytes of answers to this client are unread"), std::string::npos)
+      << why.what;
 }
 
 TEST_F(LeftDebtsTest, WhoGuessesAMarkIsGivenUpAndOwesOn) {
