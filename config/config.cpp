@@ -252,8 +252,6 @@ tl::unexpected<Error> unknown_key(const Setting& s) {
 
 namespace {
 
-// "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
-// queue.
 Status set(Config& c, const Setting& s) {
   for (const auto& k : kKeys) {
     if (k.name != s.key) continue;
@@ -341,14 +339,46 @@ Value parse_value(const std::string& word) {
   return Value{word};
 }
 
-Status apply_item(Config& config, const ConfItem& read) {
+// The settings of single queues come after all others: a queue inherits what [queue] says in any
+// item, whether the item that names the queue stands before it or behind it.
+enum class Part { shared, queues };
+
+Part part_of(const Setting& s) {
+  const bool is_of_one = s.key.starts_with("queues.") || s.key.ends_with("-per-queue");
+  return is_of_one ? Part::queues : Part::shared;
+}
+
+Result<toml::table> table_of_file(std::string_view text, const std::string& file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& e) {
+    return fail(Errc::invalid_argument, std::string(e.description()),
+                fmt::format("{}:{}", file, e.source().begin.line));
+  }
+}
+
+Status apply_table(Config& config, const toml::table& table, const std::string& file, Part part) {
+  std::vector<Setting> settings;
+  if (auto done = flatten(table, "", file, settings); !done) return done;
+  if (part == Part::queues)
+    if (auto done = make_queues(config.scheduler, table, file); !done) return done;
+  for (const Setting& s : settings)
+    if (part_of(s) == part)
+      if (auto done = set(config, s); !done) return done;
+  return {};
+}
+
+Status apply_item(Config& config, const ConfItem& read, Part part) {
   const std::string& item = read.word;
-  if (is_conf_file(item)) return apply_toml(config, read.text, item);
+  if (is_conf_file(item)) {
+    const auto table = table_of_file(read.text, item);
+    return table ? apply_table(config, *table, item, part) : tl::unexpected(table.error());
+  }
   const auto equals = item.find('=');
-  const std::string key = item.substr(0, equals);
-  if (key.starts_with(kPolicies))
-    return set(config, {key, Value{item.substr(equals + 1)}, "--conf " + key});
-  return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
+  const std::string key = item.substr(0, equals), value = item.substr(equals + 1);
+  const Setting s{key, key.starts_with(kPolicies) ? Value{value} : parse_value(value),
+                  "--conf " + key};
+  return part_of(s) == part ? set(config, s) : Status();
 }
 
 // Two sizes would be one too many: which of them counts is nothing to guess.
@@ -407,29 +437,13 @@ const std::vector<ConfigKey>& config_keys() {
 }
 
 Status apply_toml(Config& config, std::string_view text, const std::string& file) {
-  try {
-    const toml::table table = toml::parse(text, file);
-    std::vector<Setting> settings;
-    if (auto done = flatten(table, "", file, settings); !done) return done;
-    // [queues.*] inherit from [queue], wherever in the file it stands.
-    std::stable_partition(settings.begin(), settings.end(), [](const Setting& s) {
-      return !s.key.starts_with("queues.") && !s.key.ends_with("-per-queue");
-    });
-    Config next = config;
-    const auto of_queues = std::find_if(settings.begin(), settings.end(), [](const Setting& s) {
-      return s.key.starts_with("queues.");
-    });
-    for (auto s = settings.begin(); s != of_queues; ++s)
-      if (auto done = set(next, *s); !done) return done;
-    if (auto done = make_queues(next.scheduler, table, file); !done) return done;
-    for (auto s = of_queues; s != settings.end(); ++s)
-      if (auto done = set(next, *s); !done) return done;
-    config = std::move(next);
-    return {};
-  } catch (const toml::parse_error& e) {
-    return fail(Errc::invalid_argument, std::string(e.description()),
-                fmt::format("{}:{}", file, e.source().begin.line));
-  }
+  const auto table = table_of_file(text, file);
+  if (!table) return tl::unexpected(table.error());
+  Config next = config;
+  for (const Part part : {Part::shared, Part::queues})
+    if (auto done = apply_table(next, *table, file, part); !done) return done;
+  config = std::move(next);
+  return {};
 }
 
 Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words) {
@@ -455,8 +469,9 @@ Result<Config> load_config(const std::vector<std::string>& words, const Config& 
 
 Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defaults) {
   Config config = defaults;
-  for (const auto& item : items)
-    if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());
+  for (const Part part : {Part::shared, Part::queues})
+    for (const auto& item : items)
+      if (auto done = apply_item(config, item, part); !done) return tl::unexpected(done.error());
   if (auto whole_is_sound = check_whole(config); !whole_is_sound)
     return tl::unexpected(whole_is_sound.error());
   if (auto one_size = check_sizes(config.per_user, items); !one_size)

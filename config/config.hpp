@@ -1,5 +1,6 @@
 // config.hpp - the settings of one instance, layered: defaults, then each --conf FILE (TOML) or
-// --conf KEY=VALUE in the order given, later wins. docs/config.md describes every key.
+// --conf KEY=VALUE in the order given, later wins. What is said of one queue (queues.NAME.KEY) wins
+// over what is said of all (queue.KEY), wherever both stand. docs/config.md describes every key.
 //
 // A key that is not known, or a value that does not fit, is an error that names its place, what was
 // found and what is accepted; nothing is ignored silently.

@@ -181,8 +181,7 @@ Status set_bucket(const Setting& s, std::string_view name, qmanager::QueueConfig
   return {};
 }
 
-// "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
-// queue.
+// `name` is "policy" of "queue.policy", which all queues inherit, or of "queues.NAME.policy".
 Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
   if (name.starts_with("reservation-depth.") || name.starts_with("reservation-qos-list."))
     return set_bucket(s, name, queue);

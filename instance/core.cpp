@@ -240,7 +240,9 @@ Provisions::Settings Core::provision_settings() const {
         "by batch jobs runs outside of any",
         batch::title_of(around.system), around.job);
   else if (!identity.bind)
-    settings.refusal = "its resources were declared; no node can be added to them";
+    settings.refusal =
+        "its resources were declared, and no node can be added to them; start it without "
+        "--resources";
   else if (!identity.spreads)
     settings.refusal =
         "this instance has one node and listens at its socket only; `holon start --joinable` makes "

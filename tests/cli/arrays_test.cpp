@@ -105,6 +105,26 @@ TEST(ArrayOptions, ValuesOfAJsonFileAreEntries) {
   std::filesystem::remove(file);
 }
 
+// Only where two tasks would write the same file is it refused.
+TEST(ArrayOptions, EntriesMayTellTheFilesApart) {
+  const std::string file = testing::TempDir() + "holon-entries-" + std::to_string(getpid());
+  std::ofstream(file) << R"([{"model": "a", "rate": 1}, {"model": "b", "rate": 1}])";
+  const auto said = [&](const std::string& output) {
+    return run_cli({"submit", "--dry-run", "--each-json", file, "--output", output, "echo"}).err;
+  };
+  EXPECT_EQ(said("{{entry.model}}.out"), "");
+  EXPECT_THAT(said("{{entry.rate}}.out"), HasSubstr("would write over the others' output"));
+  std::filesystem::remove(file);
+  const auto of_words = [](std::vector<std::string> words) {
+    std::vector<std::string> all = {"submit",        "--dry-run", "--output",
+                                    "{{entry}}.out", "echo",      ":::"};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_cli(all).err;
+  };
+  EXPECT_EQ(of_words({"x y", "q/r"}), "");
+  EXPECT_THAT(of_words({"q/r", "q_r"}), HasSubstr("would write over the others' output"));
+}
+
 TEST(ArrayOptions, BoundsOfAnArray) {
   const json got = array_spec({"--array", "1-9%3", "--max-fails", "0", "echo"});
   EXPECT_EQ(got["attributes"]["system"]["holon"]["array"],

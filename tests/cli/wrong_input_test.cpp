@@ -465,9 +465,22 @@ TEST(WrongInput, OfStartIsRefusedBeforeThereIsAnInstance) {
             "holon start: --resources core=1/node=2: column 1: a node cannot be inside a core; "
             "node=4/core=2 has two in each of four nodes\n");
   EXPECT_EQ(
-      refusal_of_start({"--conf", "queue.policy=\x1b[31mred"}),
+      refusal_of_start({"--resources", "node=1/core=1", "--conf", "queue.policy=\x1b[31mred"}),
       "holon start: --conf queue.policy: queue.policy = \"?[31mred\" does not fit: accepted is "
       "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] or FILE.lua\n");
+}
+
+// The next attempt would find nothing in it.
+TEST(WrongInput, AJobThatRunsAgainCannotReadAPipe) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  std::ostringstream out, err;
+  Io io{out, err};
+  io.input = ends[0];
+  EXPECT_EQ(run(io, {"run", "--requeue", "1", "cat"}), kUsage);
+  EXPECT_THAT(err.str(), HasSubstr("holon run: --requeue 1: what stands at the standard input is "
+                                   "sent once, and the job's next attempt would find nothing"));
+  for (const int end : ends) close(end);
 }
 
 TEST(WrongInput, OfTheEnvironmentIsSaidToBeTheEnvironments) {

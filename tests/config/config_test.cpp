@@ -415,6 +415,23 @@ TEST(Config, APolicyIsAFileOnADisk) {
   std::remove(fifo.c_str());
 }
 
+// A queue that was named before it had copied the defaults, and what came later was not heeded.
+TEST(Config, AQueueInheritsWhatIsSaidOfAllQueuesInAnyItem) {
+  const std::string file =
+      ::testing::TempDir() + "holon-queues-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file)
+      << "[queue]\ndefault = 'batch'\n[queues.batch]\n[queues.b]\npolicy = 'fcfs'\n";
+  const auto config = load_config({"queues.urgent.preempt.mode=requeue", file, "queue.policy=easy",
+                                   "queue.preempt.grace=3s", "queue.depth=7"});
+  std::remove(file.c_str());
+  ASSERT_TRUE(config) << to_string(config.error());
+  const auto& queues = config->scheduler.queues;
+  EXPECT_EQ(queues.at("batch").policy, "easy");
+  EXPECT_EQ(queues.at("b").policy, "fcfs") << "what is said of one queue wins";
+  EXPECT_EQ(queues.at("urgent").preempt.grace, 3'000);
+  for (const auto& [name, queue] : queues) EXPECT_EQ(queue.queue_depth, 7) << name;
+}
+
 TEST(Config, LimitsAndPoolsAreRead) {
   const auto config = load_config(
       {"limits.user.ann.max-job=2,8", "limits.account.default.max-ps=60", "pools.license=5"});

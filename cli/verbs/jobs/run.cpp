@@ -1,4 +1,6 @@
 // holon run: a job in the foreground. Its output is ours, its exit code is ours, Ctrl-C cancels it.
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -127,9 +129,18 @@ Status choose_input(const Io& io, JobOptions& job) {
                               tasks == 1 ? "is" : "are", tasks, tasks == 1 ? "" : "s", wanted),
                   "--input " + wanted);
   }
-  // What was read once cannot be read again by the next attempt.
-  if (has_input(io) && (job.requeue == 0 || asked_for)) job.forwarded = wanted;
-  return {};
+  if (!has_input(io)) return {};
+  if (job.requeue == 0 || asked_for) {
+    job.forwarded = wanted;
+    return {};
+  }
+  // What a terminal would give may be left there; what a pipe or a file gives would be missed.
+  if (isatty(io.input) != 0) return {};
+  return fail(Errc::invalid_argument,
+              "what stands at the standard input is sent once, and the job's next attempt would "
+              "find nothing; --input FILE has each attempt open a file, and --input none (or < "
+              "/dev/null) has none read anything",
+              fmt::format("--requeue {}", job.requeue));
 }
 
 // The job may have completed before it could be cancelled; its output is lost all the same.

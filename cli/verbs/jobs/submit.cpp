@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <sstream>
 
 #include "base/idset.hpp"
@@ -25,6 +26,7 @@
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workflow/graph_file.hpp"
+#include "instance/job/submission.hpp"
 #include "instance/output/file_words.hpp"
 
 namespace holon::cli {
@@ -47,6 +49,17 @@ struct SubmitArgs {
   std::vector<std::string> command;
 };
 
+// Do the entries of any two tasks lead to two names?
+bool names_differ(const ArrayRequest& request, const std::string& file) {
+  instance::Submission array;
+  array.wishes.array.emplace().entries = request.entries;
+  std::set<std::string> names;
+  for (std::uint64_t number = 1; number <= request.entries.size(); ++number)
+    if (!names.insert(instance::with_words_of(array, JobId(number), file, true)).second)
+      return false;
+  return true;
+}
+
 // Each of several jobs begins its file anew: of those that share one only the last one's would be
 // left.
 Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
@@ -60,6 +73,7 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
   if (auto good = instance::check_file_words(*file, whose, where); !good) return good;
   if (file->find("{{id}}") != std::string::npos) return {};
   if (array && file->find("{{array.index}}") != std::string::npos) return {};
+  if (array && !array->entries.empty() && names_differ(*array, *file)) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
