@@ -170,6 +170,7 @@ class Opening {
                        ? "a new journal was made"
                        : "a new journal was made of what can be read of it, which is kept as " +
                              repaired->kept_as);
+    for (const auto& mended : repaired->mended) news.push_back("mended: " + mended);
     for (const auto& lost : repaired->lost) news.push_back("lost: " + lost);
     return {};
   }

@@ -138,12 +138,13 @@ int verb_repair(Invocation& call) {
   Parser parser("journal repair", "make a new journal of what can be read of a damaged one");
   parser
       .note(
-          "The old one stays beside it, as journal.db.damaged-DATE-TIME. What is lost is said; "
-          "numbers of lost jobs are not given again.")
+          "The old one stays beside it, as journal.db.damaged-DATE-TIME. What is lost is said, and "
+          "what could be mended; numbers of lost jobs are not given again.")
       .example("holon journal repair old-state", "then holon start --state-dir old-state");
   if (const auto code = read_dir(parser, call, dir)) return *code;
   const auto repair = in::repair_journal(dir, in::wall_clock_ms());
   if (!repair) return report(call, "journal repair", repair.error());
+  for (const auto& item : repair->mended) call.io.out << "mended: " << item << "\n";
   for (const auto& item : repair->lost) call.io.out << "lost: " << item << "\n";
   if (repair->lost.empty()) call.io.out << "nothing is lost\n";
   call.io.out << "the new journal holds " << rows_text(repair->rows) << "\n";

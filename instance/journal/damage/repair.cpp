@@ -19,6 +19,7 @@
 #include "instance/journal/damage/lost_arrays.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/salvage.hpp"
+#include "instance/journal/damage/schema_pages.hpp"
 #include "instance/journal/damage/unreadable.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/events/event_rows.hpp"
@@ -155,11 +156,24 @@ Result<std::string> readable_copy(const std::string& file, const std::function<v
   return copy;
 }
 
+Status find_tables(const std::string& copy, JournalRepair& repair) {
+  const auto schema = mend_schema(copy);
+  if (!schema) return tl::unexpected(schema.error());
+  if (schema->is_renewed)
+    repair.mended.push_back("the schema, which says where the tables are: " + schema->damage +
+                            "; its damaged page was written anew");
+  else if (!schema->damage.empty())
+    repair.lost.push_back("the schema, which says where the tables are: " + schema->damage +
+                          "; rows that are whole cannot be found without it");
+  return {};
+}
+
 // What cannot be read is lost; what cannot be written stops the repair.
 Status take_over(const std::string& file, SQLite::Database& to, const std::function<void()>& beat,
                  JournalRepair& repair) {
   const auto copy = readable_copy(file, beat, repair.lost);
   if (!copy) return tl::unexpected(copy.error());
+  if (auto found = find_tables(*copy, repair); !found) return found;
   std::unique_ptr<SQLite::Database> from;
   try {
     from = open_to_read(*copy);

@@ -24,6 +24,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir);
 struct JournalRepair {
   std::string kept_as;                       // the old file; empty: there was none
   std::vector<std::string> lost;             // in words
+  std::vector<std::string> mended;           // in words: damage that has lost nothing by itself
   std::map<std::string, std::int64_t> rows;  // taken over, by table
 };
 
