@@ -74,13 +74,13 @@ Error JobManager::condemn(JobId id, const Error& why) {
 // Whoever submitted them was told their numbers: all that can be said of them is said there.
 void JobManager::record_lost(Time now) {
   std::uint64_t left = kMostLost;
-  for (const auto& [numbers, array, is_unused] : journal_.lost()) {
-    auto id = static_cast<std::uint64_t>(numbers.first);
-    const auto stop = static_cast<std::uint64_t>(numbers.second);
+  for (const LostNumbers& what : journal_.lost()) {
+    auto id = static_cast<std::uint64_t>(what.numbers.first);
+    const auto stop = static_cast<std::uint64_t>(what.numbers.second);
     for (; id < stop && left > 0; ++id, --left) {
-      const auto of_array = static_cast<std::uint64_t>(array);
+      const auto of_array = static_cast<std::uint64_t>(what.array);
       journal_.add_inactive(lost_record(path_, id, clock_.wall(now), of_array));
-      counts_.add_ended(JobKind::failed, 1);
+      if (!what.is_array) counts_.add_ended(JobKind::failed, 1);
     }
     if (id < stop) journal_.leave_unused(JobId(id), JobId(stop));
     skip_ids(JobId(stop - 1));

@@ -100,8 +100,11 @@ void Journal::add_inactive(const msg::JobRecord& record) {
     const msg::JobRecord* const base = s.base_for(record);
     const std::string data =
         base != nullptr ? pack_difference(record, *base) : transport::pack(record);
+    // An array that is lost has a record for whoever asks for its number, and is no job beside its
+    // tasks, which are counted.
+    const std::string counted_as = is_lost_array(s.lost, record.id) ? kNotCounted : record.result;
     s.inactive.bind(1, static_cast<std::int64_t>(record.id));
-    s.inactive.bindNoCopy(2, record.result);
+    s.inactive.bindNoCopy(2, counted_as);
     s.inactive.bindNoCopy(3, data.data(), static_cast<int>(data.size()));
     s.run(s.inactive);
   });

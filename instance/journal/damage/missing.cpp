@@ -108,25 +108,37 @@ std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
   auto array = kept.begin();
   for (const auto& [first, stop] : lost) {
     std::int64_t at = first;
-    const auto take = [&pieces, &at, end = stop](std::uint64_t to, std::int64_t its, bool unused) {
+    // `what`: as which the numbers up to there were lost.
+    const auto take = [&pieces, &at, end = stop](std::uint64_t to, LostNumbers what) {
       const auto next = std::min(static_cast<std::int64_t>(to), end);
-      if (at < next) pieces.push_back({{at, next}, its, unused});
+      what.numbers = {at, next};
+      if (at < next) pieces.push_back(what);
       at = std::max(at, next);
     };
     while (array != kept.end() && static_cast<std::int64_t>(array->stop) <= at) ++array;
     for (auto its = array; its != kept.end() && at < stop; ++its) {
       const auto id = static_cast<std::int64_t>(its->array);
-      take(its->array + 1, 0, false);
-      take(its->first, id, false);
-      take(its->stop, id, true);
+      take(its->array, {});
+      take(its->array + 1, {.is_array = true});
+      take(its->first, {.array = id});
+      take(its->stop, {.array = id, .is_unused = true});
     }
-    take(static_cast<std::uint64_t>(stop), 0, false);
+    take(static_cast<std::uint64_t>(stop), {});
   }
   return pieces;
 }
 
+bool is_lost_array(const std::vector<LostNumbers>& lost, std::uint64_t id) {
+  const auto number = static_cast<std::int64_t>(id);
+  const auto at = std::lower_bound(
+      lost.begin(), lost.end(), number,
+      [](const LostNumbers& one, std::int64_t what) { return one.numbers.first < what; });
+  return at != lost.end() && at->is_array && at->numbers.first == number;
+}
+
 std::string name_of(const LostNumbers& lost) {
   const auto [first, stop] = lost.numbers;
+  if (lost.is_array) return fmt::format("array {}", first);
   if (lost.array == 0) return name_of_jobs(lost.numbers);
   const std::string jobs = name_of_jobs(lost.numbers);
   return stop - first == 1 ? fmt::format("{}, a task of array {}", jobs, lost.array)
@@ -138,12 +150,12 @@ void record_lost_jobs(SQLite::Database& journal, const std::vector<LostNumbers>&
   const std::string path = grant ? grant->path : "/";
   SQLite::Statement put(journal, "INSERT INTO jobs VALUES(?,?,?)");
   std::int64_t left = kMostRecorded;
-  for (const auto& [numbers, array, is_unused] : lost) {
-    auto [id, stop] = numbers;
-    for (; !is_unused && id < stop && left > 0; ++id, --left) {
-      const auto record =
-          lost_record(path, static_cast<std::uint64_t>(id), now, static_cast<std::uint64_t>(array));
-      put_record(put, record, record.result);
+  for (const LostNumbers& what : lost) {
+    auto [id, stop] = what.numbers;
+    for (; !what.is_unused && id < stop && left > 0; ++id, --left) {
+      const auto record = lost_record(path, static_cast<std::uint64_t>(id), now,
+                                      static_cast<std::uint64_t>(what.array));
+      put_record(put, record, what.is_array ? kNotCounted : record.result);
     }
     if (id < stop) note_unused(journal, {id, stop});
   }

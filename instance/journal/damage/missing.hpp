@@ -46,9 +46,10 @@ void note_unused(SQLite::Database& journal, const Numbers& numbers);
 
 // What such numbers were.
 struct LostNumbers {
-  Numbers numbers;
-  std::int64_t array = 0;  // its tasks had them; 0: jobs had
+  Numbers numbers = {};
+  std::int64_t array = 0;  // its tasks had them; 0: jobs or an array had
   bool is_unused = false;  // the array had kept them to grow into
+  bool is_array = false;   // one number, the array's own
 };
 
 // The same numbers, cut where they are of another kind. `kept`: ascending; arrays of which tasks or
@@ -56,11 +57,15 @@ struct LostNumbers {
 std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
                                   const std::vector<KeptNumbers>& kept);
 
-// "jobs 7 to 9", "tasks 8 to 9 of array 7".
+// Was it an array of `lost` that had this number? `lost`: as sort_out() gives it. O(log lost).
+bool is_lost_array(const std::vector<LostNumbers>& lost, std::uint64_t id);
+
+// "jobs 7 to 9", "array 7", "jobs 8 to 9, tasks of array 7".
 std::string name_of(const LostNumbers& lost);
 
-// Gives each job and each task of `lost` a record that says so, as far as there are not more than
-// kMostRecorded; other numbers are unused from here on. `now`: by the wall clock. Throws what
+// Gives each job, each array and each task of `lost` a record that says so, as far as there are not
+// more than kMostRecorded; other numbers are unused from here on. An array is no job beside its
+// tasks, and is not counted as one. `now`: by the wall clock. Throws what
 // SQLiteCpp throws.
 void record_lost_jobs(SQLite::Database& journal, const std::vector<LostNumbers>& lost, Time now);
 

@@ -319,7 +319,7 @@ TEST_F(JournalDamageTest, NumbersThatAnOpenArrayHadKeptAreNoJobsWhateverIsLost) 
       ASSERT_TRUE(repaired) << to_string(repaired.error());
       EXPECT_THAT(repaired->lost, Not(Contains(HasSubstr(std::to_string(kEnd - 1)))));
       if (!is_everything && !is_last) {
-        EXPECT_THAT(repaired->lost, IsSupersetOf({"job 2", "jobs 3 to 7, tasks of array 2"}));
+        EXPECT_THAT(repaired->lost, IsSupersetOf({"array 2", "jobs 3 to 7, tasks of array 2"}));
         EXPECT_THAT(reason_of(3), HasSubstr("a task of array 2"));
       }
       const auto next = static_cast<std::int64_t>(is_last ? kEnd : kEnd + 1);
@@ -327,9 +327,9 @@ TEST_F(JournalDamageTest, NumbersThatAnOpenArrayHadKeptAreNoJobsWhateverIsLost) 
         auto journal = open();
         ASSERT_TRUE(journal) << to_string(journal.error());
         std::vector<Numbers> expected;
-        if (round == 0 && is_everything && is_last) expected = {{1, 3}, {3, 8}};
+        if (round == 0 && is_everything && is_last) expected = {{1, 2}, {2, 3}, {3, 8}};
         if (round == 0 && is_everything && !is_last)
-          expected = {{1, 3}, {3, 8}, {std::int64_t(kEnd), next}};
+          expected = {{1, 2}, {2, 3}, {3, 8}, {std::int64_t(kEnd), next}};
         if (round == 0 && !is_everything && is_last) expected = {{2, 3}, {3, 8}};
         EXPECT_EQ(lost_of(*journal), expected);
         // As who opens a journal does.
@@ -338,6 +338,10 @@ TEST_F(JournalDamageTest, NumbersThatAnOpenArrayHadKeptAreNoJobsWhateverIsLost) 
             journal->add_inactive(lost_record("/", static_cast<std::uint64_t>(id), 1));
         ASSERT_TRUE(journal->commit());
         EXPECT_EQ(journal->next_id(), JobId(static_cast<std::uint64_t>(next)));
+        // Its tasks are, and no array is beside its tasks.
+        const std::int64_t lost_jobs = is_everything ? (is_last ? 1 : 2) : 0;
+        EXPECT_EQ(journal->inactive_counts()->at("FAILED"), 5 + lost_jobs);
+        EXPECT_THAT((*journal->inactive(JobId(2)))->reason, HasSubstr("the journal has lost it"));
       }
       EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
     }
