@@ -546,8 +546,10 @@ void Broker::drained() {
     const bool nobody_will_say = alone_ && core_->agents.none_connected();
     const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
-    // A batch system may take its time; hurry() is the end of it.
-    if (core_->provisions.is_ending()) return;
+    // A batch system may take its time, and so may the start of another agent beside the broker;
+    // hurry() is the end of it. Nobody starts one where the supervisor is gone.
+    const bool nobody_can_ask = alone_ && !core_->agents.beside_broker().connected();
+    if (core_->provisions.is_ending() && !nobody_can_ask) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }

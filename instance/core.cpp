@@ -292,7 +292,7 @@ std::optional<Time> Core::turn(Time now) {
   const auto next_end = node_ends.turn(clock.wall(now), now);
   departures.turn();
   jobs.schedule(now);
-  const auto next_provision = ending ? std::nullopt : provisions.turn(now);
+  const auto next_provision = provisions.turn(now);
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
   const bool forgets = retention.turn(now);

@@ -385,7 +385,7 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
 }
 
 void Instance::start_agent(std::uint32_t rank) {
-  if (ending_ || agents_[rank].process) return;
+  if (!needs_agent(rank) || agents_[rank].process) return;
   constexpr Micros kAgain = 500 * kMs;
   const int host = static_cast<int>(rank);
   if (is_far(rank) && (!machine_.hosts.is_up(host) || all_.is_added_by_hand(host)))
@@ -427,7 +427,7 @@ void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
   const bool has_left = begin_.late > 0 && is_far(rank) && !killed && code == launch::kAgentDone;
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();
-  if (ending_) return finish_if_all_gone();
+  if (ending_ && (!killed || !needs_agent(rank))) return finish_if_all_gone();
   if (is_far(rank) && !has_left) return far_agent_ended(rank, pid);
   if (has_left) return;
   constexpr Micros kAgentPatience = 3 * kSecond;
@@ -458,6 +458,11 @@ void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
   const Micros wait = machine_.dice.one_in(3) ? machine_.dice.between(kSecond, 15 * kSecond)
                                               : machine_.dice.between(10 * kMs, kSecond);
   later(wait, [this, rank] { start_agent(rank); });
+}
+
+// As the supervisor has it.
+bool Instance::needs_agent(std::uint32_t rank) const {
+  return !ending_ || (rank == 0 && broker_ && !alone_);
 }
 
 bool Instance::has_agents() const {

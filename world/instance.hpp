@@ -212,6 +212,7 @@ class Instance {
   void restart(instance::CrashGuard& guard, const std::function<void()>& start);
   void stop();
   void finish_agents();
+  bool needs_agent(std::uint32_t rank) const;
   bool has_agents() const;
   void kill_agents(const std::string& how);
   void finish_if_all_gone();

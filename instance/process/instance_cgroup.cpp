@@ -83,6 +83,18 @@ Result<InstanceCgroup> InstanceCgroup::make(const std::string& state_dir, const 
   return InstanceCgroup(dir);
 }
 
+void InstanceCgroup::remove_earlier(const std::string& state_dir, const StateClaim& claim) {
+  const std::string dir = of_earlier_run(state_dir, claim);
+  if (!dir.empty()) launch::remove_cgroup(dir);
+}
+
+std::string InstanceCgroup::dir_of_agent(std::uint32_t rank) const {
+  std::string dir = fmt::format("{}/agent-{}", dir_, rank);
+  std::error_code ignored;
+  fs::create_directory(dir, ignored);
+  return dir;
+}
+
 Status InstanceCgroup::keep_note(const std::string& state_dir) const {
   std::error_code ignored;
   if (fs::exists(note_in(state_dir), ignored)) return {};

@@ -17,6 +17,7 @@ class InstanceCgroup {
   static Result<InstanceCgroup> make(const std::string& state_dir, const StateClaim& claim);
   // Where an earlier run had its own; "": nowhere, or it is another instance's.
   static std::string of_earlier_run(const std::string& state_dir, const StateClaim& claim);
+  static void remove_earlier(const std::string& state_dir, const StateClaim& claim);
 
   InstanceCgroup(InstanceCgroup&& other) noexcept : dir_(std::exchange(other.dir_, {})) {}
   InstanceCgroup& operator=(InstanceCgroup&&) = delete;
@@ -24,6 +25,8 @@ class InstanceCgroup {
   ~InstanceCgroup();
 
   const std::string& dir() const { return dir_; }
+  // Made if it is not there; where that fails the agent finds out, and says so.
+  std::string dir_of_agent(std::uint32_t rank) const;
   // Notes its place again where the note was removed. Errors: system.
   Status keep_note(const std::string& state_dir) const;
 

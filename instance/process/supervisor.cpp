@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -33,7 +32,6 @@
 #include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/tasks/process.hpp"
-#include "launch/tracking/cgroup.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
@@ -177,8 +175,7 @@ class Supervisor {
 
   Status make_cgroup() {
     if (config_.tracking == config::TrackingKind::process) return {};
-    const std::string old = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
-    if (!old.empty()) launch::remove_cgroup(old);
+    InstanceCgroup::remove_earlier(options_.start.state_dir, claim_);
     auto made = InstanceCgroup::make(options_.start.state_dir, claim_);
     if (made) {
       cgroup_.emplace(std::move(*made));
@@ -370,16 +367,12 @@ class Supervisor {
 
   // Where the cgroups of its jobs are; "": they have none.
   std::string cgroup_of(const AgentProcess& agent) const {
-    if (!cgroup_) return {};
-    std::string dir = fmt::format("{}/agent-{}", cgroup_->dir(), agent.rank);
-    std::error_code ignored;  // the agent finds out, and says so
-    std::filesystem::create_directory(dir, ignored);
-    return dir;
+    return cgroup_ ? cgroup_->dir_of_agent(agent.rank) : "";
   }
 
   void agent_ended(AgentProcess& agent, int status) {
     agent.process.pid = 0;
-    if (ending_) return finish_if_all_gone();
+    if (ending_ && (!WIFSIGNALED(status) || !is_needed(agent))) return finish_if_all_gone();
     if (WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone) {
       // The broker sent it home because it is ending itself, which we are about to hear; if it is
       // not, the next one starts.
@@ -389,10 +382,15 @@ class Supervisor {
     agent_crashed(agent, status);
   }
 
+  // A broker that ends asks the agent beside it to take back what waits in a batch system's queue.
+  bool is_needed(const AgentProcess& agent) const {
+    return !ending_ || (agent.rank == 0 && broker_.pid > 0);
+  }
+
   // When an agent dies the processes it has started become the supervisor's children. The broker
   // gives their cores away when the next agent of its rank says hello.
   void agent_crashed(AgentProcess& agent, int status) {
-    if (ending_) return;
+    if (!is_needed(agent)) return;
     launch::Remains::What what;
     what.prefix = launch::jobs_prefix(lineage_);
     what.cgroup = cgroup_of(agent);
@@ -402,8 +400,9 @@ class Supervisor {
     const std::string name = fmt::format("agent of rank {}", agent.rank);
     auto start = [this, &agent]() -> Status {
       agent.lost_tasks.when_gone([this, &agent] {
-        starter_.when_idle(
-            [this, &agent] { begin_or_give_up([this, &agent] { return start_agent(agent); }); });
+        starter_.when_idle([this, &agent] {
+          if (is_needed(agent)) begin_or_give_up([this, &agent] { return start_agent(agent); });
+        });
       });
       return {};
     };
@@ -463,7 +462,7 @@ class Supervisor {
   }
 
   void begin_or_give_up(const std::function<Status()>& start) {
-    if (ending_) return;
+    if (ending_ && broker_.pid <= 0) return;
     if (auto started = start(); !started) {
       say(to_string(started.error()));
       code_ = up_ ? kExitGaveUp : kExitFailed;

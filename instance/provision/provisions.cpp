@@ -226,7 +226,7 @@ void Provisions::look(msg::Provision& provision, Time now) {
 
 std::optional<Time> Provisions::turn(Time now) {
   if (state_.provisions.empty() && state_.batch_jobs.empty()) return std::nullopt;
-  if (is_over_) return std::nullopt;
+  if (is_over_) return go_on_ending(), std::nullopt;
   if (std::exchange(keys_are_old_, false)) renew_keys();
   list_if_due(now);
   if (now >= next_look_) {
@@ -421,7 +421,16 @@ void Provisions::give_back(const msg::BatchJob& job, std::uint32_t rank, Time no
 }
 
 void Provisions::end() {
-  if (std::exchange(is_over_, true)) return;
+  if (!std::exchange(is_over_, true)) take_back_queued();
+}
+
+// The supervisor starts an agent that has crashed again for as long as the broker is there.
+void Provisions::go_on_ending() {
+  if (cut_off_ && uses_.agents.beside_broker().connected()) take_back_queued();
+}
+
+void Provisions::take_back_queued() {
+  cut_off_ = false;
   std::vector<std::uint64_t> queued;
   std::set<std::string> unknown;  // systems that may have taken what they have not answered
   for (const auto& job : state_.batch_jobs) {

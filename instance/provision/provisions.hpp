@@ -77,9 +77,10 @@ class Provisions {
   void agent_came(const launch::msg::Hello& hello);
 
   // The instance ends: batch jobs that wait in a queue are taken back, also one that is being
-  // submitted. is_ending(): that goes on.
+  // submitted. is_ending(): that goes on, or goes on when the agent beside the broker is there
+  // again.
   void end();
-  bool is_ending() const { return is_over_ && (!in_hand_.empty() || listings_ > 0); }
+  bool is_ending() const { return is_over_ && (!in_hand_.empty() || listings_ > 0 || cut_off_); }
 
   // Of a job that waits: which batch job is to bring a node for it; "": none.
   std::string note_for(JobId job) const;
@@ -118,6 +119,8 @@ class Provisions {
   void send(std::uint64_t number);
   void hear_submitted(std::uint64_t number, const Result<std::string>& answer);
   void take_back(const std::vector<std::uint64_t>& numbers);
+  void take_back_queued();
+  void go_on_ending();
   void cancel_after_commit(const std::vector<std::uint64_t>& numbers);
   void cancel(const std::string& system, const std::vector<std::uint64_t>& numbers);
   void hear_cancelled(const std::vector<std::uint64_t>& numbers, const Result<std::string>& answer);
@@ -151,6 +154,7 @@ class Provisions {
   int listings_ = 0;  // that are on their way
   bool keys_are_old_ = false;
   bool is_over_ = false;
+  bool cut_off_ = false;  // at the end: the agent went away before it had answered
   // Batch jobs that are being submitted, or are to be taken back as soon as that is committed.
   std::set<std::uint64_t> in_hand_;
   struct Arrival {

@@ -50,6 +50,7 @@ void Provisions::hear_listed(const std::string& system, Time asked,
   const auto listed = answer ? batch::read_listed(system_called(system), *answer)
                              : Listed(tl::unexpected(answer.error()));
   if (!listed) {
+    if (is_over_ && listed.error().code == Errc::disconnected) cut_off_ = true;
     if (listed.error().code != Errc::disconnected)
       spdlog::warn("batch jobs cannot be listed: " + to_string(listed.error()));
     return;
@@ -141,6 +142,7 @@ void Provisions::cancel(const std::string& system, const std::vector<std::uint64
 void Provisions::hear_cancelled(const std::vector<std::uint64_t>& numbers,
                                 const Result<std::string>& answer) {
   if (!answer) spdlog::warn("batch jobs cannot be taken back: " + to_string(answer.error()));
+  if (is_over_ && !answer && answer.error().code == Errc::disconnected) cut_off_ = true;
   for (const std::uint64_t number : numbers) {
     in_hand_.erase(number);
     const msg::BatchJob* const job = batch_job(number);

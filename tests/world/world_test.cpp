@@ -96,8 +96,9 @@ TEST_F(Seeds, ThatHaveFoundSomethingOfTheFifthEditionDoSoNoMore) {
 // of a killed agent was read behind that of the next one, took its place, and lost the job that ran
 // there. 1011263 was a fault of the world: what an agent on another host left was spared for the
 // next one, by the memory of a broker that had not been able to write it.
+// 1024223: the agent beside a root was killed as that ended, and a batch job stayed queued.
 TEST_F(Seeds, ThatHaveFoundSomethingOfTheSixthEditionDoSoNoMore) {
-  for (const std::uint64_t seed : {987020, 1002133, 1007985, 1011263}) {
+  for (const std::uint64_t seed : {987020, 1002133, 1007985, 1011263, 1024223}) {
     const auto outcome = run(seed, Plant::none, 6);
     EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
   }

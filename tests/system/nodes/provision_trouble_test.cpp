@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -33,6 +34,7 @@ class ProvisionTrouble : public testing::Test {
         "cat \"$AT\"/queue/* 2> /dev/null; exit 0\n");
     program("scancel",
             "[ ! -e \"$AT/refuse\" ] || { echo x >> \"$AT/refused\"; echo no >&2; exit 1; }\n"
+            "[ ! -e \"$AT/hang\" ] || { : > \"$AT/hangs\"; exec sleep 1000; }\n"
             "for id; do rm -f \"$AT/queue/$id\"; done\n");
     root_ = std::make_unique<Instance>(
         sandbox_,
@@ -85,6 +87,24 @@ TEST_F(ProvisionTrouble, WhatTheBatchSystemDoesNotLetGoIsTakenBackLater) {
   remove("refuse");
   EXPECT_TRUE(eventually([&] { return queued() == 0; }));
   EXPECT_TRUE(eventually([&] { return batch_jobs().empty(); }));
+}
+
+// The supervisor ends the instance, and starts another agent for that.
+TEST_F(ProvisionTrouble, WhatAnAgentDidNotLiveToTakeBackTheNextOneDoes) {
+  provide();
+  submit_wider(1);
+  ASSERT_TRUE(eventually([&] { return queued() == 1 && batch_jobs()[0]["state"] == "queued"; }));
+  const auto supervisors = sandbox_.processes({"holon start"});
+  const auto agents = sandbox_.processes({"holon agent"});
+  ASSERT_EQ(supervisors.size(), 1U);
+  ASSERT_EQ(agents.size(), 1U);
+  touch("hang");
+  kill(supervisors[0], SIGTERM);
+  ASSERT_TRUE(eventually([&] { return exists("hangs"); }));
+  remove("hang");
+  kill(agents[0], SIGKILL);
+  EXPECT_EQ(root_->end().code, 128 + SIGTERM);
+  EXPECT_EQ(queued(), 0U);
 }
 
 TEST_F(ProvisionTrouble, TwoProvisionsDoNotAskForTheSameJob) {

@@ -229,6 +229,45 @@ TEST_F(ProvisionsTest, ACancelThatHangsIsAskedForAgainAsTheRootEnds) {
   EXPECT_THAT(batch_.queue, IsEmpty());
 }
 
+// Before or after the command has run; the next agent is there a second later.
+TEST_F(ProvisionsTest, ACancelWhoseAgentIsKilledAsTheRootEndsIsAskedForAgain) {
+  for (const Micros pause : {0 * kMs, 5 * kMs, 200 * kMs}) {
+    SCOPED_TRACE(pause / kMs);
+    set(1);
+    begin();
+    submit_large();
+    ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+    pass(kSecond);
+    takes_ = 3600 * kSecond;
+    bool has_ended = false;
+    broker_->on_death = [&has_ended](bool, int) { has_ended = true; };
+    user_->ask("shutdown", msg::ShutdownRequest{"a user says so"});
+    if (pause > 0) {
+      ASSERT_TRUE(until([&] { return commands("scancel") == 1; }));
+      pass(pause);
+    }
+    lose(*agent_);
+    takes_ = 20 * kMs;
+    pass(kSecond);
+    ASSERT_FALSE(has_ended) << "nobody takes back what is queued";
+    agent_ = &with_batch_system();
+    EXPECT_TRUE(until([&] { return has_ended; }, 20 * kSecond));
+    broker_->on_death = nullptr;
+    EXPECT_THAT(batch_.queue, IsEmpty());
+  }
+}
+
+// A broker waits no longer for an agent than its instance may take to end.
+TEST_F(ProvisionsTest, WhereNoAgentComesAgainTheRootEndsAllTheSame) {
+  begin();
+  submit_large();
+  ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+  pass(kSecond);
+  lose(*agent_);
+  shut_down();
+  EXPECT_THAT(batch_.queue, SizeIs(1));
+}
+
 TEST_F(ProvisionsTest, WhatABrokerDidNotLiveToTakeBackTheNextOneDoes) {
   begin();
   submit_large();
