@@ -102,16 +102,18 @@ std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
 }
 
 std::string metrics_summary(const std::vector<PolicyRun>& runs) {
+  std::size_t width = 22;
+  for (const PolicyRun& run : runs) width = std::max(width, run.name.size());
   std::string text =
-      fmt::format("{:<22} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
-                  "POLICY", "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean", "median",
-                  "p95", "UTIL", "MAKESPAN", "BACKF");
+      fmt::format("{:<{}} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
+                  "POLICY", width, "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean",
+                  "median", "p95", "UTIL", "MAKESPAN", "BACKF");
   for (const PolicyRun& run : runs) {
     const Metrics& m = run.metrics;
     text += fmt::format(
-        "{:<22} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f} {:>5.1f}% "
+        "{:<{}} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f} {:>5.1f}% "
         "{:>9} {:>5.1f}%\n",
-        run.name, m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
+        run.name, width, m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
         m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
         100 * m.utilization, m.makespan, 100 * m.backfilled_share);
   }

@@ -113,7 +113,8 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   mark.found_ = read_mark_line(mark.fd_.get());
   mark.kept_ = read_kept_numbers(mark.fd_.get());
   if (!mark.found_) std::fill(mark.kept_.begin(), mark.kept_.end(), KeptNumbers{});
-  mark.know_places();
+  for (std::size_t place = 0; place < mark.kept_.size(); ++place)
+    mark.places_[mark.kept_[place].array] = place;
   return mark;
 }
 
@@ -131,29 +132,16 @@ void JournalMark::keep(const KeptNumbers& numbers) {
   kept_[place] = numbers;
   const std::string line = kept_line(numbers);
   if (pwrite(fd_.get(), line.data(), line.size(), kept_offset(place)) < 0) return;
-  if (kept_.size() >= 2 * kMostKept) forget_kept_but(kMostKept);
 }
 
 void JournalMark::forget_kept_but(std::size_t most) {
   auto left = kept();
   if (left.size() > most) left.erase(left.begin(), left.end() - static_cast<std::ptrdiff_t>(most));
-  if (left.size() == kept_.size()) return;  // nor is a line damaged
-  std::string lines;
-  for (const KeptNumbers& numbers : left) lines += kept_line(numbers);
-  // Whoever is killed in between leaves some arrays twice, and none out.
-  if (pwrite(fd_.get(), lines.data(), lines.size(), kept_offset(0)) < 0) return;  // read-only
-  if (ftruncate(fd_.get(), kept_offset(left.size())) != 0) return;
-  kept_ = std::move(left);
-  know_places();
-}
-
-// Of an array that is there twice the line counts that was written last: an array only grows.
-void JournalMark::know_places() {
+  if (left.size() == kept_.size()) return;                // nor is a line damaged
+  if (ftruncate(fd_.get(), kept_offset(0)) != 0) return;  // a disk that is read-only
+  kept_.clear();
   places_.clear();
-  for (std::size_t place = 0; place < kept_.size(); ++place) {
-    const auto [known, is_new] = places_.try_emplace(kept_[place].array, place);
-    if (!is_new && kept_[known->second].first < kept_[place].first) known->second = place;
-  }
+  for (const KeptNumbers& numbers : left) keep(numbers);
 }
 
 void JournalMark::write(const Progress& progress) const {

@@ -46,9 +46,6 @@ std::optional<Progress> read_mark(const std::string& state_dir);
 
 class JournalMark {
  public:
-  // The newest so many arrays are known for sure, and not twice as many.
-  static constexpr std::size_t kMostKept = 10'000;
-
   // Opens or creates, and locks: one broker at a time has a state directory. On a disk that is
   // read-only what is there is read. Errors: busy (another broker has it), system.
   static Result<JournalMark> open(const std::string& state_dir);
@@ -59,18 +56,14 @@ class JournalMark {
   // was written by an earlier version of this program may be missing.
   std::vector<KeptNumbers> kept() const;
   // Says so of one more array, or of one as it is now. Before the write() of the same commit.
-  // O(log arrays), and now and then O(kMostKept). An array that is over is known as long as others
-  // are: where the journal is lost its numbers would be taken for those of lost jobs.
   void keep(const KeptNumbers& numbers);
-  // Forgets all but the newest so many arrays: those with the highest numbers. O(arrays).
+  // Forgets all but the newest so many arrays. O(arrays).
   void forget_kept_but(std::size_t most);
   // One small write into the page cache. A failure stays unsaid: the commit was kept, and the next
   // one fails as well.
   void write(const Progress& progress) const;
 
  private:
-  void know_places();
-
   transport::UniqueFd fd_;
   std::optional<Progress> found_;
   std::vector<KeptNumbers> kept_;  // as they come in the file, one by one; array 0: damaged

@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kCheckFor = 1'000'000;  // us: how long a beginning looks for damage
+constexpr std::size_t kMostKept = 10'000;      // arrays, as of JournalMark::kept()
 constexpr off_t kReserve = 192 << 10;          // bytes: some turns
 constexpr int kStepsBetweenLooks = 1000;       // of SQLite's machine
 
@@ -277,7 +278,7 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
     progress.commits = before->commits;
     write([this] { begin_era(db); });
   }
-  mark->forget_kept_but(before ? JournalMark::kMostKept : 0);
+  mark->forget_kept_but(before ? kMostKept : 0);
   if (before && before->next_id > progress.next_id) lose_numbers(before->next_id);
   mark->write(progress);
   remember_files();

@@ -37,8 +37,8 @@ Relay::~Relay() {
   own_.clear();
   server_.reset();
   std::error_code ignored;
-  const bool is_needed = !noted_output_folder(dir_).empty();
-  if (!dir_.empty() && !is_needed) std::filesystem::remove_all(dir_, ignored);
+  if (!dir_.empty() && noted_output_folder(dir_).empty())
+    std::filesystem::remove_all(dir_, ignored);
 }
 
 Result<std::unique_ptr<Relay>> Relay::open(transport::Reactor& reactor, transport::Client& broker,

@@ -206,7 +206,7 @@ bool PriorityConfig::active() const {
 bool PriorityConfig::ages() const {
   if (!qos_queue_time.empty() || !qos_xfactor.empty()) return true;
   for (std::size_t i = 0; i < kFactors; ++i) {
-    if (factors[i].weight == 0) continue;  // first: this is asked for every job, most weigh nothing
+    if (factors[i].weight == 0) continue;
     const auto factor = static_cast<Factor>(i);
     const Component component = component_of(factor);
     if ((component == Component::service && factor != Factor::urgency) ||

@@ -114,6 +114,11 @@ TEST(ArrayOptions, EntriesMayTellTheFilesApart) {
   };
   EXPECT_EQ(said("{{entry.model}}.out"), "");
   EXPECT_THAT(said("{{entry.rate}}.out"), HasSubstr("would write over the others' output"));
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--open", "--each-json", file, "--output",
+                       "{{entry.model}}.out", "echo"})
+                  .err,
+              HasSubstr("would write over the others' output"))
+      << "an entry to come may be equal";
   std::filesystem::remove(file);
   const auto of_words = [](std::vector<std::string> words) {
     std::vector<std::string> all = {"submit",        "--dry-run", "--output",

@@ -73,7 +73,8 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
   if (auto good = instance::check_file_words(*file, whose, where); !good) return good;
   if (file->find("{{id}}") != std::string::npos) return {};
   if (array && file->find("{{array.index}}") != std::string::npos) return {};
-  if (array && !array->entries.empty() && names_differ(*array, *file)) return {};
+  // Of an open array's entries to come nothing is known.
+  if (array && !array->entries.empty() && !array->open && names_differ(*array, *file)) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null

@@ -19,7 +19,7 @@ struct Accounts {
   Shared<Fairshare> fairshare;
   bool counts_usage = false;             // fairshare plays a part
   bool counts_bypass = false;            // so does how often a job was passed by others
-  bool ages = false;                     // PriorityConfig::ages()
+  bool ages = false;                     // priorities change as time passes
   bool limits_stop_aging = false;        // whether waiting earns priority depends on limits
   std::optional<Time> aged;              // when priorities were computed last
   std::map<std::string, UserUse> users;  // what runs, by user, when Plan::version was users_at

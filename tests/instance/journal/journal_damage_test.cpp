@@ -23,7 +23,6 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/journal/mark.hpp"
 #include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 #include "tests/instance/a_jobspec.hpp"
@@ -314,63 +313,6 @@ TEST_F(JournalDamageTest, ACheckOfASoundJournalChangesNothing) {
   EXPECT_EQ(repair_journal(dir_, 0).error().code, Errc::busy);
   fs::create_directory(dir_ + "/none");
   EXPECT_EQ(check_journal(dir_ + "/none").error().code, Errc::not_found);
-}
-
-// ---- the numbers of open arrays, in the mark beside the journal ----
-
-class JournalMarkTest : public JournalDamageTest {
- protected:
-  std::string mark_file() const { return dir_ + "/instance.mark"; }
-  static KeptNumbers numbers_kept_by(std::uint64_t array) { return {array, array + 3, array + 10}; }
-};
-
-TEST_F(JournalMarkTest, OfArraysWithoutEndTheNewestAreKnownAndTheFileIsBounded) {
-  constexpr std::size_t kMost = JournalMark::kMostKept;
-  constexpr std::uint64_t kArrays = 5 * kMost + kMost / 2;
-  std::uintmax_t largest = 0;
-  {
-    auto mark = JournalMark::open(dir_);
-    ASSERT_TRUE(mark) << to_string(mark.error());
-    mark->write({});
-    for (std::uint64_t array = 1; array <= kArrays; ++array) {
-      mark->keep(numbers_kept_by(10 * array));
-      if (array % 1'000 == 0) largest = std::max(largest, fs::file_size(mark_file()));
-    }
-    auto grown = numbers_kept_by(10 * kArrays);
-    grown.first += 2;
-    mark->keep(grown);
-  }
-  EXPECT_LE(largest, 2 * kMost * 100) << "some 100 bytes an array";
-  const auto mark = JournalMark::open(dir_);
-  ASSERT_TRUE(mark) << to_string(mark.error());
-  const auto kept = mark->kept();
-  ASSERT_GE(kept.size(), kMost);
-  ASSERT_LE(kept.size(), 2 * kMost);
-  for (std::size_t i = 0; i + 1 < kept.size(); ++i)
-    ASSERT_EQ(kept[i], numbers_kept_by(10 * (kArrays - kept.size() + 1 + i)));
-  EXPECT_EQ(kept.back().first, 10 * kArrays + 5);
-}
-
-// A broker that is killed as it makes the file shorter leaves such lines.
-TEST_F(JournalMarkTest, OfAnArrayThatIsThereTwiceTheLaterNumbersCount) {
-  const auto lines_of = [this](const KeptNumbers& numbers) {
-    auto mark = JournalMark::open(dir_);
-    mark->write({});
-    const auto before = fs::file_size(mark_file());
-    mark->keep(numbers);
-    std::ifstream in(mark_file(), std::ios::binary);
-    const std::string all((std::istreambuf_iterator<char>(in)), {});
-    fs::resize_file(mark_file(), before);
-    return all.substr(before);
-  };
-  const KeptNumbers before{7, 10, 20}, after{7, 12, 20};
-  const std::string early = lines_of(before), late = lines_of(after);
-  for (const auto& lines : {early + late, late + early}) {
-    fs::remove(mark_file());
-    ASSERT_TRUE(lines_of({1, 2, 3}).size() > 0);
-    std::ofstream(mark_file(), std::ios::binary | std::ios::app) << lines;
-    EXPECT_EQ(JournalMark::open(dir_)->kept(), std::vector<KeptNumbers>{after});
-  }
 }
 
 }  // namespace

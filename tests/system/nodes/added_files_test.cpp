@@ -125,6 +125,8 @@ TEST_F(AddedFiles, GoWithAnAgentThatIsKilledWhenTheNextOneComes) {
 
 TEST_F(AddedFiles, GoWithAnInstanceThatIsKilledWhenAnotherOneComes) {
   waiting_job();
+  // A supervisor that went on would start the agent again, which removes what it finds.
+  for (const pid_t pid : sandbox_.processes({"holon start"})) kill(pid, SIGSTOP);
   for (const char* process : {"agent", "start", "broker"}) kill_the(process);
   instance_->end();
   EXPECT_EQ(folders().size(), 1U);
