@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "instance/clock.hpp"
+#include "instance/journal/damage/layout.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/resources/database_kind.hpp"
@@ -50,9 +51,8 @@ Status create_journal(const std::string& file, const std::string& id) {
     // Synced once, below; a draft that was not finished is thrown away.
     db.exec("PRAGMA synchronous=OFF");
     db.exec("PRAGMA journal_mode=MEMORY");
-    db.exec("PRAGMA auto_vacuum=INCREMENTAL");
-    if (auto made = adopt_schema(db, kJournalKind, draft); !made) return made;
-    db.exec(kLaterTables);
+    if (auto made = make_tables(db, draft); !made) return made;
+    keep_layout(db);
     SQLite::Statement mark(db, "INSERT INTO meta VALUES(?,?)");
     mark.bind(1, std::string(kJournalId));
     mark.bind(2, id);

@@ -15,6 +15,7 @@
 #include "instance/clock.hpp"
 #include "instance/instance_id.hpp"
 #include "instance/journal/damage/batches.hpp"
+#include "instance/journal/damage/layout.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
@@ -218,6 +219,14 @@ class Opening {
   JournalMark mark_;
 };
 
+// At once, or whoever reads the journal in between finds tables that are not of its layout.
+void make_later_tables(SQLite::Database& db) {
+  SQLite::Transaction whole(db);
+  db.exec(kLaterTables);
+  drop_outdated_layout(db);
+  whole.commit();
+}
+
 Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync sync,
                                       Opening& opening) {
   try {
@@ -225,7 +234,7 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
     set_pragmas(db, sync);
     if (auto sound = opening.trust(db); !sound) return tl::unexpected(sound.error());
     opening.modernize(db);
-    db.exec(kLaterTables);
+    make_later_tables(db);
     if (number_in_meta(db, kEventEra) == 0) begin_era(db);
     return db;
   } catch (const SQLite::Exception& e) {

@@ -159,9 +159,9 @@ Result<std::string> readable_copy(const std::string& file, const std::function<v
 Status find_tables(const std::string& copy, JournalRepair& repair) {
   const auto schema = mend_schema(copy);
   if (!schema) return tl::unexpected(schema.error());
-  if (schema->is_renewed)
+  if (!schema->mended.empty())
     repair.mended.push_back("the schema, which says where the tables are: " + schema->damage +
-                            "; its damaged page was written anew");
+                            "; " + schema->mended);
   else if (!schema->damage.empty())
     repair.lost.push_back("the schema, which says where the tables are: " + schema->damage +
                           "; rows that are whole cannot be found without it");

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,11 +12,10 @@
 #include <fstream>
 #include <map>
 #include <memory>
-#include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "instance/journal/damage/layout.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/schema.hpp"
 
@@ -32,8 +32,11 @@ constexpr std::size_t kCellsAt = kFileHead + 3, kLastChildAt = kFileHead + 8,
                       kFirstCellAt = kFileHead + 12;
 constexpr char kInterior = 5, kLogged = 2;
 
+// Every journal of this version has at least so many, also where the program that made it kept no
+// layout. Those that are added to kLaterTables from now on do not count.
+constexpr int kFewestTables = 28;
+
 using Pages = std::map<std::uint32_t, std::string>;  // by their numbers, from 1
-using SchemaRow = std::tuple<std::string, std::string, int, std::string>;
 
 std::uint32_t number_in(const std::string& page, std::size_t at, std::size_t bytes) {
   std::uint32_t value = 0;
@@ -66,18 +69,26 @@ Status write_pages(const std::string& file, const Pages& pages) {
   return fail(Errc::system, std::strerror(errno), file);
 }
 
-// The rows of the schema do not fit on the first page, which leads to those that have them. Empty:
-// this program's SQLite has pages of another kind.
-Pages schema_pages(const std::string& fresh) {
-  const std::size_t size = number_in(read_page(fresh, kFileHead, 1), kPageSizeAt, 2);
-  Pages pages;
-  const std::string root = read_page(fresh, std::max(size, kFirstCellAt), 1);
-  if (size != root.size() || root.at(kFileHead) != kInterior) return {};
-  pages[1] = root;
+// As they would be in a file.
+std::string image_of(SQLite::Database& db) {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
+      sqlite3_serialize(db.getHandle(), "main", &size, 0), &sqlite3_free);
+  return bytes ? std::string(bytes.get(), bytes.get() + size) : "";
+}
+
+// Of a journal's bytes. The rows of the schema do not fit on the first page, which leads to those
+// that have them. Empty: this program's SQLite has pages of another kind.
+Pages schema_pages(const std::string& journal) {
+  if (journal.size() < kFileHead) return {};
+  const std::size_t size = number_in(journal, kPageSizeAt, 2);
+  const std::string root = journal.substr(0, size);
+  if (size < kFileHead || root.at(kFileHead) != kInterior) return {};
+  Pages pages = {{1, root}};
   std::vector<std::uint32_t> leaves = {number_in(root, kLastChildAt, 4)};
   for (std::uint32_t cell = 0; cell < number_in(root, kCellsAt, 2); ++cell)
     leaves.push_back(number_in(root, number_in(root, kFirstCellAt + std::size_t{2} * cell, 2), 4));
-  for (const auto leaf : leaves) pages[leaf] = read_page(fresh, size, leaf);
+  for (const auto leaf : leaves) pages[leaf] = journal.substr(size * (leaf - 1), size);
   return pages;
 }
 
@@ -106,110 +117,87 @@ std::string fitting_root(std::string root, std::uint32_t pages) {
   return root;
 }
 
-// What is to be written into `file`; empty: nothing that is certain to be right.
-Pages pages_to_renew(const std::string& file, const Pages& fresh) {
-  Pages renewed;
-  if (fresh.empty()) return renewed;
+struct Renewal {
+  Pages pages;  // to be written; empty: none that are certain to be right
+  std::string how;
+  bool is_from_new = false;  // one of them is that of a new journal
+};
+
+Renewal renewal_of(const std::string& file, const Pages& fresh) {
+  if (fresh.empty()) return {};
   const std::size_t size = fresh.begin()->second.size();
+  Renewal renewal;
   for (const auto& [number, page] : fresh)
-    if (!same_page(number, read_page(file, size, number), page)) renewed[number] = page;
-  // The others are what tells that the tables are where those of a new journal are.
-  if (renewed.size() > 1) return {};
-  // A file that was cut has fewer pages than it says, and SQLite reads none of them then.
-  const std::uint64_t last = std::max<std::uint64_t>(fs::file_size(file) + size - 1, 1) / size;
-  const auto pages = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(last, renewed.empty() ? 0 : renewed.rbegin()->first));
-  renewed[1] = fitting_root(renewed.contains(1) ? fresh.at(1) : read_page(file, size, 1), pages);
-  return renewed;
+    if (!same_page(number, read_page(file, size, number), page)) renewal.pages[number] = page;
+  if (renewal.pages.size() > 1) return {};
+  renewal.is_from_new = !renewal.pages.empty();
+  std::string root = renewal.pages.contains(1) ? fresh.at(1) : read_page(file, size, 1);
+  // Where a file was cut it has fewer pages than it says, and SQLite reads none of them.
+  auto pages = static_cast<std::uint32_t>((fs::file_size(file) + size - 1) / size);
+  if (!renewal.is_from_new && number_in(root, kPagesAt, 4) == pages) return {};
+  renewal.how = renewal.is_from_new
+                    ? "its damaged page was written anew"
+                    : "the file has not as many pages as it said, and says now how many it has";
+  if (renewal.is_from_new) pages = std::max(pages, renewal.pages.rbegin()->first);
+  renewal.pages[1] = fitting_root(std::move(root), pages);
+  return renewal;
 }
 
-// Throws what SQLiteCpp throws where it cannot be read.
-std::vector<SchemaRow> schema_of(SQLite::Database& db) {
-  std::vector<SchemaRow> rows;
-  SQLite::Statement q(db, "SELECT type, name, rootpage, sql FROM sqlite_master ORDER BY rowid");
-  while (q.executeStep())
-    rows.emplace_back(q.getColumn(0).getString(), q.getColumn(1).getString(),
-                      q.getColumn(2).getInt(), q.getColumn(3).getString());
-  return rows;
-}
-
-int type_named(std::string_view name) {
-  if (name == "INTEGER") return SQLite::INTEGER;
-  return name == "TEXT" ? SQLite::TEXT : SQLite::BLOB;
-}
-
-// Have the first and the last row of a table the types of its columns? They would not where its
-// root is that of another one. What cannot be read is no answer.
-bool rows_fit(SQLite::Database& db, const std::string& table) {
-  std::vector<int> types;
-  std::string key;
-  SQLite::Statement columns(db, fmt::format("PRAGMA table_info({})", table));
-  while (columns.executeStep()) {
-    types.push_back(type_named(columns.getColumn(2).getString()));
-    if (columns.getColumn(5).getInt() == 1) key = columns.getColumn(1).getString();
-  }
-  for (const char* order : {"ASC", "DESC"}) try {
-      SQLite::Statement row(
-          db, fmt::format("SELECT * FROM {} ORDER BY \"{}\" {} LIMIT 1", table, key, order));
-      if (!row.executeStep()) continue;
-      for (std::size_t i = 0; i < types.size(); ++i)
-        if (row.getColumn(static_cast<int>(i)).getType() != types[i]) return false;
-    } catch (const SQLite::Exception&) {
-    }
-  return true;
-}
-
-// Of a journal whose schema was renewed, beside a new one.
-bool is_right(const std::string& file, const std::vector<SchemaRow>& expected) {
+// Does SQLite find in `file` what a new journal has? Only the layout that the journal itself has
+// kept tells that it is what `file` had, too: the pages that are not damaged may be the same where
+// tables were made by an earlier program and others added since.
+bool is_right(const std::string& file, const std::string& layout, bool is_from_new) {
   try {
     const auto db = open_to_read(file);
-    return schema_of(*db) == expected &&
-           std::all_of(expected.begin(), expected.end(), [&db](const SchemaRow& row) {
-             return std::get<0>(row) != "table" || rows_fit(*db, std::get<1>(row));
-           });
+    return layout_of(*db) == layout && (!is_from_new || kept_layout(*db) == layout);
   } catch (const SQLite::Exception&) {
     return false;
   }
 }
 
 // In words; empty: none.
-std::string damage_of_schema(const std::string& file, std::size_t tables) {
+std::string damage_of_schema(const std::string& file) {
   try {
     const auto db = open_to_read(file);
-    const auto found = schema_of(*db).size();
-    if (found >= tables || version_of(*db) != kJournalKind.version) return "";
-    return fmt::format("{} of {} tables and indexes are in it", found, tables);
+    const auto layout = layout_of(*db), kept = kept_layout(*db);
+    if (version_of(*db) != kJournalKind.version) return "";
+    const int tables =
+        db->execAndGet("SELECT count(*) FROM sqlite_master WHERE type = 'table'").getInt();
+    const bool is_whole = kept.empty() ? tables >= kFewestTables : kept == layout;
+    return is_whole ? "" : fmt::format("{} tables are found, not all that there were", tables);
   } catch (const SQLite::Exception& e) {
     return e.what();
   }
 }
 
-Result<SchemaMending> mend_like(const std::string& fresh, const std::string& file) {
-  const auto expected = schema_of(*open_to_read(fresh));
-  SchemaMending mending;
-  mending.damage = damage_of_schema(file, expected.size());
-  if (mending.damage.empty()) return mending;
-  const Pages renewed = pages_to_renew(file, schema_pages(fresh));
-  if (renewed.empty()) return mending;
+Status write_or_undo(const std::string& file, const std::string& layout, const Renewal& renewal,
+                     SchemaMending& mending) {
   Pages before;
   const auto bytes = fs::file_size(file);
-  for (const auto& [number, page] : renewed) before[number] = read_page(file, page.size(), number);
-  if (auto written = write_pages(file, renewed); !written) return tl::unexpected(written.error());
-  mending.is_renewed = is_right(file, expected);
-  if (mending.is_renewed) return mending;
-  if (auto undone = write_pages(file, before); !undone) return tl::unexpected(undone.error());
+  for (const auto& [number, page] : renewal.pages)
+    before[number] = read_page(file, page.size(), number);
+  if (auto written = write_pages(file, renewal.pages); !written) return written;
+  if (is_right(file, layout, renewal.is_from_new)) {
+    mending.mended = renewal.how;
+    return {};
+  }
+  if (auto undone = write_pages(file, before); !undone) return undone;
   fs::resize_file(file, bytes);
-  return mending;
+  return {};
 }
 
 }  // namespace
 
 Result<SchemaMending> mend_schema(const std::string& file) {
-  const std::string fresh = file + ".fresh";
-  if (auto made = create_journal(fresh, ""); !made) return tl::unexpected(made.error());
-  auto mending = mend_like(fresh, file);
-  std::error_code ignored;
-  fs::remove(fresh, ignored);
+  SchemaMending mending;
+  mending.damage = damage_of_schema(file);
+  if (mending.damage.empty()) return mending;
+  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  if (auto made = make_tables(fresh, ""); !made) return tl::unexpected(made.error());
+  const auto renewal = renewal_of(file, schema_pages(image_of(fresh)));
+  if (renewal.pages.empty()) return mending;
+  if (auto done = write_or_undo(file, layout_of(fresh), renewal, mending); !done)
+    return tl::unexpected(done.error());
   return mending;
 }
 

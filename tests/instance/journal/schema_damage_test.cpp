@@ -4,15 +4,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "instance/journal/damage/layout.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/schema_pages.hpp"
+#include "instance/journal/events/packing.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
@@ -66,10 +71,48 @@ class SchemaDamageTest : public JournalDamageTest {
   // Out of one of the texts in data/.
   void make_old(const std::string& name) const {
     SQLite::Database db(file(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA auto_vacuum=INCREMENTAL");  // programs of all versions have set it
     db.exec(testing::read_file(HOLON_SOURCE_DIR "/tests/instance/journal/data/" + name));
     SQLite::Statement whose(db, "SELECT value FROM meta WHERE key='instance.id'");
     if (whose.executeStep())
       std::ofstream(dir_ + "/instance.id") << whose.getColumn(0).getString() << "\njournal\n";
+  }
+  // An empty journal as a program made it that did not have some of the later tables yet.
+  void make_without(std::initializer_list<const char*> later, int version) const {
+    begin_anew();
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    db.exec("PRAGMA auto_vacuum=INCREMENTAL");
+    db.exec(kJournalSchema);
+    db.exec(without(kLaterTables, later));
+    db.exec("PRAGMA application_id=" + std::to_string(kJournalKind.application_id));
+    db.exec("PRAGMA user_version=" + std::to_string(version));
+    db.exec("INSERT INTO meta VALUES('instance.id', '0123456789abcdef0123456789abcdef')");
+    std::ofstream(dir_ + "/instance.id") << "0123456789abcdef0123456789abcdef\njournal\n";
+  }
+  // Statements that do not name one of `tables`.
+  static std::string without(const std::string& sql, std::initializer_list<const char*> tables) {
+    std::string rest;
+    for (std::size_t at = 0, end = 0; (end = sql.find(';', at)) != std::string::npos;
+         at = end + 1) {
+      const std::string statement = sql.substr(at, end + 1 - at);
+      if (std::none_of(tables.begin(), tables.end(), [&statement](const char* table) {
+            return statement.find(table) != std::string::npos;
+          }))
+        rest += statement;
+    }
+    return rest;
+  }
+  // As a broker does: it opens the journal, writes, and many events of it are packed.
+  void fill_with_packs() const {
+    auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    constexpr int kEvents = 1'500;
+    for (int i = 0; i < kEvents; ++i) journal->add_event(JobId(1), 1, {i + 2, event::Submit{}});
+    ASSERT_TRUE(journal->commit());
+    for (int i = 0; i <= kEvents / kEventsInPack; ++i) {  // a pack a commit
+      journal->set_number("test.turn", i);
+      ASSERT_TRUE(journal->commit());
+    }
   }
 
   // Those with names of tables on them, and the first one.
@@ -85,6 +128,12 @@ class SchemaDamageTest : public JournalDamageTest {
     std::fstream out(file(), std::ios::binary | std::ios::in | std::ios::out);
     out.seekp(static_cast<std::streamoff>((page - 1) * kPage));
     out << std::string(kPage, '\0');
+  }
+
+  void set_cells(std::uint64_t page, char cells) const {
+    std::fstream out(file(), std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>((page - 1) * kPage + 3));
+    out << '\0' << cells;
   }
 
   using Rows = std::map<std::string, std::string>;
@@ -107,6 +156,19 @@ class SchemaDamageTest : public JournalDamageTest {
     return found;
   }
 
+  void expect_it_is_left() const {
+    const std::string copy = dir_ + "/copy.db";
+    fs::copy_file(file(), copy);
+    const auto mended = mend_schema(copy);
+    ASSERT_TRUE(mended) << to_string(mended.error());
+    EXPECT_NE(mended->damage, "");
+    EXPECT_EQ(mended->mended, "");
+    EXPECT_TRUE(testing::read_file(copy) == testing::read_file(file()));
+    const auto repaired = repair_journal(dir_, 12'345);
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_THAT(repaired->mended, IsEmpty());
+    EXPECT_THAT(repaired->lost, Contains(HasSubstr("the schema, which says where the tables are")));
+  }
   void expect_all_is_found(const Rows& before, const std::string& how) const {
     EXPECT_THAT(check_journal(dir_)->damage, Not(IsEmpty())) << how;
     const auto repaired = repair_journal(dir_, 12'345);
@@ -163,23 +225,29 @@ TEST_F(SchemaDamageTest, AGrownJournalThatLostItsEndHasTheRest) {
   fs::resize_file(file(), fs::file_size(file()) - kPage);
   const auto repaired = repair_journal(dir_, 12'345);
   ASSERT_TRUE(repaired) << to_string(repaired.error());
-  EXPECT_THAT(repaired->mended, ElementsAre(HasSubstr("written anew")));
+  EXPECT_THAT(repaired->mended,
+              ElementsAre(HasSubstr("the file has not as many pages as it said")));
   EXPECT_THAT(repaired->lost, Not(IsEmpty()));
   EXPECT_GE(repaired->rows.at("jobs") + repaired->rows.at("batches"),
             static_cast<std::int64_t>(kJobs));
   EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
 }
 
-// Nothing is wrong with it for SQLite; half of the tables are not there.
-TEST_F(SchemaDamageTest, APageThatSaysThatItIsEmptyIsWrittenAnew) {
-  make_grown();
-  const Rows before = rows();
-  {
-    std::fstream out(file(), std::ios::binary | std::ios::in | std::ios::out);
-    out.seekp(static_cast<std::streamoff>((schema_pages().back() - 1) * kPage + 3));
-    out << std::string(2, '\0');  // the number of its cells
-  }
-  expect_all_is_found(before, "no cells");
+// Where the page has the later tables, nothing is wrong for SQLite with one cell of it: the others
+// are not there.
+TEST_F(SchemaDamageTest, APageThatSaysThatItHasFewerCellsIsWrittenAnew) {
+  for (const std::size_t which : {1u, 2u})
+    for (const char cells : {0, 1}) {
+      SCOPED_TRACE(std::to_string(which) + ", cells: " + std::to_string(cells));
+      make_grown();
+      const Rows before = rows();
+      set_cells(schema_pages().at(which), cells);
+      const auto repaired = repair_journal(dir_, 12'345);
+      ASSERT_TRUE(repaired) << to_string(repaired.error());
+      EXPECT_THAT(repaired->lost, IsEmpty());
+      EXPECT_THAT(repaired->mended, ElementsAre(HasSubstr("written anew")));
+      EXPECT_EQ(rows(), before);
+    }
 }
 
 TEST_F(SchemaDamageTest, ABrokerThatRepairsSaysSo) {
@@ -203,64 +271,91 @@ TEST_F(SchemaDamageTest, OneOfWhichTwoPagesAreDamagedIsLostAndSaysWhat) {
   EXPECT_THAT(repaired->lost, Contains(HasSubstr("the schema, which says where the tables are")));
 }
 
-// Its later tables are where they came to be as it was migrated: rows are right or lost.
-TEST_F(SchemaDamageTest, NoRowsOfAMigratedJournalAreTakenForThoseOfAnotherTable) {
+// Where a journal was not made as this program makes one, nothing tells where its tables were: they
+// are lost, and that is said. No rows are taken for those of another table.
+TEST_F(SchemaDamageTest, AMigratedJournalIsLeftAsItIs) {
+  std::map<std::string, std::function<void()>> kinds;
   for (const char* old : {"root_v1.sql", "root_v1_later.sql", "root_v2.sql", "graph_v3.sql"})
-    for (std::size_t which = 0;; ++which) {
-      SCOPED_TRACE(std::string(old) + ", page " + std::to_string(which));
+    kinds[old] = [this, old] {
       begin_anew();
       make_old(old);
-      {
-        auto journal = open();
-        ASSERT_TRUE(journal) << to_string(journal.error());
-      }
+    };
+  // Only one page of the schema differs from that of a new journal.
+  kinds["of version 3"] = [this] { make_without({"record_bases", "event_packs"}, 3); };
+  kinds["of version 4"] = [this] { make_without({"event_packs"}, 4); };
+  // None does, but nothing tells that the damaged one did not.
+  kinds["without a layout"] = [this] { make_without({}, kJournalKind.version); };
+  for (const auto& [name, make] : kinds)
+    for (std::size_t which = 0;; ++which) {
+      SCOPED_TRACE(name + ", page " + std::to_string(which));
+      make();
+      fill_with_packs();
       const auto pages = schema_pages();
       if (which == pages.size()) break;
-      const Rows before = rows();
       zero(pages[which]);
-      fs::copy_file(file(), dir_ + "/copy.db");
-      const auto mended = mend_schema(dir_ + "/copy.db");
-      ASSERT_TRUE(mended) << to_string(mended.error());
-      EXPECT_NE(mended->damage, "");
-      if (!mended->is_renewed) {
-        EXPECT_EQ(testing::read_file(dir_ + "/copy.db"), testing::read_file(file()))
-            << "it is left as it was";
-        continue;
-      }
-      fs::rename(dir_ + "/copy.db", file());
-      EXPECT_EQ(rows(), before);
+      expect_it_is_left();
     }
 }
 
-// All pages of the schema but one are those of a new journal, and where that has one table is
-// another: only the rows tell.
-TEST_F(SchemaDamageTest, TablesThatAreElsewhereAreFoundOutByTheirRows) {
-  for (const bool is_elsewhere : {false, true}) {
-    begin_anew();
-    ASSERT_TRUE(create_journal(file(), "0123456789abcdef0123456789abcdef"));
-    std::uint64_t of_words = 0, of_outputs = 0;
-    {
+// VACUUM moves all tables. A broker that opens such a journal notices.
+TEST_F(SchemaDamageTest, OneWhoseTablesWereMovedIsLeftAsItIs) {
+  for (const bool is_opened : {false, true})
+    for (std::size_t which = 0; which < 3; ++which) {
+      SCOPED_TRACE(std::to_string(which) + (is_opened ? ", opened" : ""));
+      make_grown();
+      SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("VACUUM");
+      if (is_opened) {
+        ASSERT_TRUE(open());
+        EXPECT_EQ(kept_layout(*open_to_read(file())), "");
+      }
+      const auto pages = schema_pages();
+      ASSERT_EQ(pages.size(), 3u);
+      zero(pages[which]);
+      expect_it_is_left();
+    }
+}
+
+// A table that this program adds, of the same version of the schema, is not missing.
+TEST_F(SchemaDamageTest, AJournalFromBeforeTheLatestTableIsWhole) {
+  for (const bool has_layout : {false, true}) {
+    make_without({"batches_of_spec"}, kJournalKind.version);
+    if (has_layout) {
       SQLite::Database db(file(), SQLite::OPEN_READWRITE);
-      db.exec("INSERT INTO outputs VALUES(1, 2, 3, 4, 5)");
-      const auto root = [&db](const std::string& table) {
-        const auto sql = "SELECT rootpage FROM sqlite_master WHERE name='" + table + "'";
-        return static_cast<std::uint64_t>(db.execAndGet(sql).getInt64());
-      };
-      of_words = root("graph_tasks");
-      of_outputs = root("outputs");
+      keep_layout(db);
     }
-    if (is_elsewhere) {
-      const std::string bytes = testing::read_file(file());
-      std::fstream out(file(), std::ios::binary | std::ios::in | std::ios::out);
-      out.seekp(static_cast<std::streamoff>((of_words - 1) * kPage));
-      out << bytes.substr((of_outputs - 1) * kPage, kPage);
-    }
-    zero(schema_pages().back());
-    const std::string before = testing::read_file(file());
     const auto mended = mend_schema(file());
     ASSERT_TRUE(mended) << to_string(mended.error());
-    EXPECT_EQ(mended->is_renewed, !is_elsewhere);
-    EXPECT_EQ(testing::read_file(file()) == before, is_elsewhere);
+    EXPECT_EQ(mended->damage, "") << has_layout;
+    ASSERT_TRUE(open());
+    EXPECT_EQ(kept_layout(*open_to_read(file())), "") << "it has another one now";
+    EXPECT_EQ(mend_schema(file())->damage, "") << has_layout;
+  }
+}
+
+TEST_F(SchemaDamageTest, TablesThatAreMissingAreToldOfWithoutALayout) {
+  make_without({}, kJournalKind.version);
+  fill_with_packs();
+  set_cells(schema_pages().at(1), 1);
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, Contains(HasSubstr("tables are found, not all that there were")));
+}
+
+TEST_F(SchemaDamageTest, NoFileIsMadeBesideTheJournal) {
+  make_grown();
+  fs::create_directories(file() + ".fresh/full");  // a new journal cannot have this name
+  for (const bool is_damaged : {false, true}) {
+    if (is_damaged) zero(schema_pages().back());
+    const auto names = [this] {
+      std::set<std::string> all;
+      for (const auto& entry : fs::directory_iterator(dir_)) all.insert(entry.path().string());
+      return all;
+    };
+    const auto before = names();
+    const auto mended = mend_schema(file());
+    ASSERT_TRUE(mended) << to_string(mended.error());
+    EXPECT_EQ(mended->mended.empty(), !is_damaged);
+    EXPECT_EQ(names(), before);
   }
 }
 
