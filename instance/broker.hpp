@@ -69,6 +69,8 @@ class Broker {
   // The same, by a signal: whoever sent it to a child whose parent is gone clears up after that.
   void end_by_signal();
   void end_without_starter();
+  // No other agent will be started beside this broker: an end does not wait for one.
+  void give_up_agent() { agent_given_up_ = true; }
   // Of an end that has begun: SIGKILL for what still runs.
   void hurry();
 
@@ -132,6 +134,7 @@ class Broker {
   void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
   void agents_are_up();
   void keep_clock();
+  void look_for_agent();
   void look_at_wall_clock();
   Beginning beginning() const;
   void finish_turn();
@@ -181,7 +184,8 @@ class Broker {
   // The journal cannot be written: nothing is changed, what there is can be looked at.
   std::optional<Error> only_lists_;
   BrokerGround ground_;
-  bool alone_ = false;        // without a supervisor
+  bool alone_ = false;  // without a supervisor
+  bool agent_given_up_ = false;
   bool ends_queued_ = false;  // it ends, and not all queued jobs have yet
   Phase phase_ = Phase::waiting_for_grant;
   std::optional<Gathering> gathering_;  // of a root whose resources are not known yet

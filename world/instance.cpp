@@ -380,6 +380,8 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
   const auto wait = guard.crashed(machine_.timeline.now() / kMs);
   if (wait) return later(*wait * kMs + machine_.dice.between(kMs, 30 * kMs), start);
   machine_.history.note("the supervisor of {} gives up", begin_.path);
+  if (broker_) broker_->tell([](instance::Broker& broker) { broker.give_up_agent(); });
+  if (ending_) return;
   code_ = 3;
   stop();
 }
@@ -427,7 +429,7 @@ void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
   const bool has_left = begin_.late > 0 && is_far(rank) && !killed && code == launch::kAgentDone;
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();
-  if (ending_ && (!killed || !needs_agent(rank))) return finish_if_all_gone();
+  if (ending_) return agent_ended_at_end(rank, pid);
   if (is_far(rank) && !has_left) return far_agent_ended(rank, pid);
   if (has_left) return;
   constexpr Micros kAgentPatience = 3 * kSecond;
@@ -435,6 +437,7 @@ void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
   // broker knows of it, by that other agent.
   const bool looks = machine_.dice.one_in(2);
   later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, rank, pid, looks] {
+    if (ending_) return agent_ended_at_end(rank, pid);
     if (looks)
       machine_.tasks.clear_left_by(pid);
     else
@@ -460,9 +463,20 @@ void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
   later(wait, [this, rank] { start_agent(rank); });
 }
 
-// As the supervisor has it.
+// As the supervisor has it: another one is started only where the broker asks for it.
 bool Instance::needs_agent(std::uint32_t rank) const {
-  return !ending_ || (rank == 0 && broker_ && !alone_);
+  if (!ending_) return true;
+  const auto* const its = rank == 0 && !alone_ ? core() : nullptr;
+  return its != nullptr && its->provisions.is_cut_off();
+}
+
+void Instance::agent_ended_at_end(std::uint32_t rank, pid_t pid) {
+  constexpr Micros kLookForAsk = 50 * kMs;
+  if (rank != 0 || !broker_ || alone_) return finish_if_all_gone();
+  if (!needs_agent(rank))
+    return later(kLookForAsk, [this, rank, pid] { agent_ended_at_end(rank, pid); });
+  machine_.tasks.clear_left_by(pid);
+  restart(agents_[rank].guard, [this, rank] { start_agent(rank); });
 }
 
 bool Instance::has_agents() const {

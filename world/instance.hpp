@@ -213,6 +213,7 @@ class Instance {
   void stop();
   void finish_agents();
   bool needs_agent(std::uint32_t rank) const;
+  void agent_ended_at_end(std::uint32_t rank, pid_t pid);
   bool has_agents() const;
   void kill_agents(const std::string& how);
   void finish_if_all_gone();

@@ -1,4 +1,4 @@
-// crash_guard.hpp - remembers how often a process crashed lately.
+// crash_guard.hpp - how a process ended, and how often it crashed lately.
 #pragma once
 #include <sys/wait.h>
 
@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <deque>
 #include <optional>
+#include <string>
 
 #include "base/time.hpp"
 
@@ -21,6 +22,12 @@ inline bool is_crash(int status) {
   const int signal = WTERMSIG(status);
   return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
          signal == SIGFPE;
+}
+
+// For people, of the same: "was killed by signal 9".
+inline std::string end_text(int status) {
+  return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                             : "ended with code " + std::to_string(WEXITSTATUS(status));
 }
 
 class CrashGuard {

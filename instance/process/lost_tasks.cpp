@@ -16,6 +16,16 @@ void LostTasks::end(launch::Remains::What what) {
   look();
 }
 
+void LostTasks::end_adopted(std::string prefix, std::string cgroup,
+                            std::function<std::vector<pid_t>()> spare) {
+  launch::Remains::What what;
+  what.prefix = std::move(prefix);
+  what.cgroup = std::move(cgroup);
+  what.adopted = true;
+  what.spare = std::move(spare);
+  end(std::move(what));
+}
+
 void LostTasks::when_gone(std::function<void()> then) {
   then_ = std::move(then);
   if (!remains_) std::exchange(then_, nullptr)();

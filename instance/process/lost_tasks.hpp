@@ -1,10 +1,13 @@
 // lost_tasks.hpp - the supervisor ends processes that nobody watches any more: those of earlier
 // runs before the instance begins, and those of an agent that died before the next agent starts.
 #pragma once
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "launch/tracking/remains.hpp"
 #include "transport/reactor.hpp"
@@ -19,6 +22,9 @@ class LostTasks {
 
   // Begins to end these processes instead of those of an earlier call.
   void end(launch::Remains::What what);
+  // The same for those that an agent has left to this process, all but `spare`.
+  void end_adopted(std::string prefix, std::string cgroup,
+                   std::function<std::vector<pid_t>()> spare);
   // Calls `then` when none of the processes is left; at once if that is so already. One call at a
   // time.
   void when_gone(std::function<void()> then);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 namespace holon::instance {
@@ -35,7 +36,7 @@ Result<Pulse> Pulse::create() {
 Result<Pulse> Pulse::open(transport::UniqueFd fd) {
   struct stat about {};
   if (fstat(fd.get(), &about) != 0) return system_error({}, "memory shared with the supervisor");
-  if (about.st_size < static_cast<off_t>(sizeof(Page)))
+  if (about.st_size < static_cast<off_t>(offsetof(Page, asks)))
     return fail(Errc::system, "is too small", "memory shared with the supervisor");
   return map(std::move(fd));
 }
@@ -51,6 +52,7 @@ void Pulse::begin() {
   page_->turns = 0;
   page_->beats = 0;
   page_->job = 0;
+  page_->asks = 0;
 }
 
 void Pulse::failed() {

@@ -46,6 +46,10 @@ class Pulse {
   std::optional<Suspect> take_suspect();
   // Agents that will not come: what was to start them has failed.
   std::uint64_t lost_agents() const { return page_->lost.load(std::memory_order_relaxed); }
+  // As the instance ends another agent beside the broker is started only if the broker asks for it.
+  void ask_for_agent(bool asks) { page_->asks.store(asks, std::memory_order_relaxed); }
+  // No other one will be started, asked for or not.
+  bool agent_given_up() const { return page_->given_up.load(std::memory_order_relaxed) != 0; }
 
   // ---- the supervisor ----
   // Of the broker there is now; 0: its loop has not begun.
@@ -57,10 +61,14 @@ class Pulse {
   // The broker hung or crashed: that counts against the job it was at.
   void failed();
   void lose_agents(std::uint64_t more) { page_->lost.fetch_add(more, std::memory_order_relaxed); }
+  bool asks_for_agent() const { return page_->asks.load(std::memory_order_relaxed) != 0; }
+  void give_up_agent() { page_->given_up.store(1, std::memory_order_relaxed); }
 
  private:
   struct Page {
     std::atomic<std::uint64_t> turns, beats, job, suspect, failures, beginnings, lost;
+    // Not in the page of an older version's supervisor, which may start a newer broker: zero there.
+    std::atomic<std::uint64_t> asks, given_up;
   };
   struct Unmap {
     void operator()(Page* page) const;

@@ -19,6 +19,7 @@
 
 #include "instance/instance_id.hpp"
 #include "instance/journal/durable_file.hpp"
+#include "launch/tracking/lineage.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::instance {
@@ -193,6 +194,15 @@ Status StateClaim::take_again(const std::string& dir) {
   if (!inode) return tl::unexpected(inode.error());
   if (mark == id + "-" + *inode || kept_mark(dir, *inode) == mark) return {};
   return write_durably(lineage_file(dir), mark + "\n" + *inode + "\n");
+}
+
+// A child is part of its parent's tree, and known by its job there; a root is its own.
+std::string take_lineage(const StateClaim& claim, bool is_child) {
+  const char* const outer = std::getenv(launch::kLineage);
+  std::string lineage = outer != nullptr ? outer : "";
+  if (!is_child || lineage.empty()) lineage = launch::lineage_of_root(lineage, claim.mark);
+  setenv(launch::kLineage, lineage.c_str(), 1);
+  return lineage;
 }
 
 }  // namespace holon::instance

@@ -45,4 +45,8 @@ struct StateClaim {
   Status take_again(const std::string& dir);
 };
 
+// The lineage of the claim's processes (launch/tracking/lineage.hpp), which this process and what
+// it starts have from now on. That of a child instance is the one of its job, if it has any.
+std::string take_lineage(const StateClaim& claim, bool is_child);
+
 }  // namespace holon::instance

@@ -44,6 +44,7 @@ constexpr int kExitTimeLimit = 124;          // the initial program was ended by
 constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
 constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;   // after the broker's end
+constexpr Duration kAskLook = 50;            // does the broker ask for another agent?
 constexpr Duration kFilesLook = 1'000;       // how long the runtime directory may be gone
 constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
@@ -135,22 +136,13 @@ class Supervisor {
     auto claim = StateClaim::take(options_.start.state_dir, options_.runtime_dir);
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
-    mark_processes();
+    lineage_ = take_lineage(claim_, options_.start.grant);
     end_earlier_runs();
     earlier_runs_.when_gone([this] {
       begin_or_give_up([this] { return start_all(); });
       sweep_.expect_more();
     });
     return {};
-  }
-
-  // A child is part of its parent's tree, and known by its job there; a root is its own.
-  void mark_processes() {
-    const char* const outer = std::getenv(launch::kLineage);
-    lineage_ = outer != nullptr ? outer : "";
-    if (!options_.start.grant || lineage_.empty())
-      lineage_ = launch::lineage_of_root(lineage_, claim_.mark);
-    setenv(launch::kLineage, lineage_.c_str(), 1);
   }
 
   // Before anything is given away: also the broker and agent of a supervisor that was killed. Those
@@ -372,36 +364,39 @@ class Supervisor {
 
   void agent_ended(AgentProcess& agent, int status) {
     agent.process.pid = 0;
-    if (ending_ && (!WIFSIGNALED(status) || !is_needed(agent))) return finish_if_all_gone();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone) {
-      // The broker sent it home because it is ending itself, which we are about to hear; if it is
-      // not, the next one starts.
-      agent.start = reactor_.after(kAgentPatience, [this, &agent] { agent_crashed(agent, 0); });
-      return;
-    }
-    agent_crashed(agent, status);
+    if (ending_) finish_if_all_gone();
+    auto next = [this, &agent, status] {
+      if_needed(agent, [this, &agent, status] { agent_crashed(agent, status); });
+    };
+    // The broker sent it home because it is ending itself, which we are about to hear; if it is
+    // not, the next one starts.
+    const bool was_sent_home = WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone;
+    if (ending_ || !was_sent_home) return next();
+    agent.start = reactor_.after(kAgentPatience, std::move(next));
   }
 
-  // A broker that ends asks the agent beside it to take back what waits in a batch system's queue.
-  bool is_needed(const AgentProcess& agent) const {
-    return !ending_ || (agent.rank == 0 && broker_.pid > 0);
+  // At the end another one is needed only for what waits in a batch system's queue: then the broker
+  // asks for it, a moment after the one before has ended.
+  void if_needed(AgentProcess& agent, std::function<void()> start) {
+    if (!ending_) return start();
+    if (agent.rank != 0 || broker_.pid <= 0) return;
+    if (pulse_->asks_for_agent()) return start();
+    agent.start = reactor_.after(
+        kAskLook, [this, &agent, start = std::move(start)] { if_needed(agent, start); });
   }
 
   // When an agent dies the processes it has started become the supervisor's children. The broker
   // gives their cores away when the next agent of its rank says hello.
   void agent_crashed(AgentProcess& agent, int status) {
-    if (!is_needed(agent)) return;
-    launch::Remains::What what;
-    what.prefix = launch::jobs_prefix(lineage_);
-    what.cgroup = cgroup_of(agent);
-    what.adopted = true;
-    what.spare = [this] { return own_processes(); };
-    agent.lost_tasks.end(std::move(what));
+    agent.lost_tasks.end_adopted(launch::jobs_prefix(lineage_), cgroup_of(agent),
+                                 [this] { return own_processes(); });
     const std::string name = fmt::format("agent of rank {}", agent.rank);
     auto start = [this, &agent]() -> Status {
       agent.lost_tasks.when_gone([this, &agent] {
         starter_.when_idle([this, &agent] {
-          if (is_needed(agent)) begin_or_give_up([this, &agent] { return start_agent(agent); });
+          if_needed(agent, [this, &agent] {
+            begin_or_give_up([this, &agent] { return start_agent(agent); });
+          });
         });
       });
       return {};
@@ -437,7 +432,9 @@ class Supervisor {
   void give_up(const std::string& what, bool needed) {
     const auto said =
         fmt::format("{}, {} times within {} s; giving up", what, kCrashes + 1, kCrashWindow / 1000);
-    needed ? lose(said) : say(said);
+    if (!needed) return say(said);
+    pulse_->give_up_agent();  // if it was the broker, that reads it no more
+    ending_ ? say(said) : lose(said);
   }
 
   void lose(const std::string& what, int broker_signal = SIGTERM) {
@@ -449,9 +446,7 @@ class Supervisor {
   void restart(CrashGuard& guard, const std::string& name, int status,
                transport::Subscription& timer, std::function<Status()> start, bool needed = true) {
     const auto wait = guard.crashed(reactor_.now());
-    const std::string what = fmt::format(
-        "the {} {} {}", name, WIFSIGNALED(status) ? "was killed by signal" : "ended with code",
-        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    const std::string what = fmt::format("the {} {}", name, end_text(status));
     if (!wait) return give_up(what, needed);
     say(fmt::format("{}; starting it again", what));
     start_later(timer, *wait, std::move(start));
@@ -465,6 +460,8 @@ class Supervisor {
     if (ending_ && broker_.pid <= 0) return;
     if (auto started = start(); !started) {
       say(to_string(started.error()));
+      pulse_->give_up_agent();  // no broker is to wait for one at its end
+      if (ending_) return;
       code_ = up_ ? kExitGaveUp : kExitFailed;
       stop();
     }
@@ -515,6 +512,7 @@ class Supervisor {
     program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
     last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
       if (broker_.pid > 0) kill(broker_.pid, SIGKILL);
+      pulse_->ask_for_agent(false);
       signal_agents(SIGKILL);
       signal_program(SIGKILL);
     });

@@ -424,7 +424,13 @@ void Provisions::end() {
   if (!std::exchange(is_over_, true)) take_back_queued();
 }
 
-// The supervisor starts an agent that has crashed again for as long as the broker is there.
+// An answer that was cut off is missed only where there is something left to take back.
+bool Provisions::is_cut_off() const {
+  return cut_off_ && std::any_of(state_.batch_jobs.begin(), state_.batch_jobs.end(),
+                                 [this](const auto& job) { return only_waits(job); });
+}
+
+// The supervisor starts another agent where the broker asks for one.
 void Provisions::go_on_ending() {
   if (cut_off_ && uses_.agents.beside_broker().connected()) take_back_queued();
 }
@@ -434,7 +440,7 @@ void Provisions::take_back_queued() {
   std::vector<std::uint64_t> queued;
   std::set<std::string> unknown;  // systems that may have taken what they have not answered
   for (const auto& job : state_.batch_jobs) {
-    if (!is_queued(job) || is_here(job)) continue;
+    if (!only_waits(job)) continue;
     queued.push_back(job.number);
     // A cancel that hangs is not waited for: another one does no harm.
     if (!job.id.empty()) in_hand_.erase(job.number);

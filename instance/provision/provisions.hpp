@@ -78,9 +78,12 @@ class Provisions {
 
   // The instance ends: batch jobs that wait in a queue are taken back, also one that is being
   // submitted. is_ending(): that goes on, or goes on when the agent beside the broker is there
-  // again.
+  // again. is_cut_off(): the latter.
   void end();
-  bool is_ending() const { return is_over_ && (!in_hand_.empty() || listings_ > 0 || cut_off_); }
+  bool is_ending() const {
+    return is_over_ && (!in_hand_.empty() || listings_ > 0 || is_cut_off());
+  }
+  bool is_cut_off() const;
 
   // Of a job that waits: which batch job is to bring a node for it; "": none.
   std::string note_for(JobId job) const;
@@ -136,6 +139,7 @@ class Provisions {
   void give_back(const msg::BatchJob& job, std::uint32_t rank, Time now);
   std::vector<std::uint32_t> ranks_of(const msg::BatchJob& job) const;
   bool is_here(const msg::BatchJob& job) const { return !ranks_of(job).empty(); }
+  bool only_waits(const msg::BatchJob& job) const { return is_queued(job) && !is_here(job); }
   void run(std::vector<std::string> command, std::function<void(const Result<std::string>&)> done);
   void renew_keys();
   Status write_files(std::uint64_t number) const;

@@ -1,6 +1,7 @@
 // Batch jobs that bring nodes, where a batch system is slow or refuses: its programs are the
 // test's own.
 #include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -42,6 +43,23 @@ class ProvisionTrouble : public testing::Test {
                                  "--conf", "instance.address=127.0.0.1", "--conf",
                                  "batch.interval=1s", "--conf", "batch.margin=5s"});
     own_cores_ = sandbox_.json({"uptime"})["cores"].get<std::int64_t>();
+  }
+  // 0: there is none.
+  pid_t agent() const {
+    const auto agents = sandbox_.processes({"holon agent"});
+    return agents.empty() ? 0 : agents[0];
+  }
+  // Returns when the instance ends and the agent runs the command that takes back the one batch job
+  // there is.
+  void end_with_a_cancel_that_hangs() {
+    provide();
+    submit_wider(1);
+    ASSERT_TRUE(eventually([&] { return queued() == 1 && batch_jobs()[0]["state"] == "queued"; }));
+    const auto supervisors = sandbox_.processes({"holon start"});
+    ASSERT_EQ(supervisors.size(), 1U);
+    touch("hang");
+    kill(supervisors[0], SIGTERM);
+    ASSERT_TRUE(eventually([&] { return exists("hangs"); }));
   }
   void program(const std::string& name, const std::string& text) {
     sandbox_.write_file("bin/" + name, "#!/bin/sh\n" + text, true);
@@ -91,20 +109,36 @@ TEST_F(ProvisionTrouble, WhatTheBatchSystemDoesNotLetGoIsTakenBackLater) {
 
 // The supervisor ends the instance, and starts another agent for that.
 TEST_F(ProvisionTrouble, WhatAnAgentDidNotLiveToTakeBackTheNextOneDoes) {
-  provide();
-  submit_wider(1);
-  ASSERT_TRUE(eventually([&] { return queued() == 1 && batch_jobs()[0]["state"] == "queued"; }));
-  const auto supervisors = sandbox_.processes({"holon start"});
-  const auto agents = sandbox_.processes({"holon agent"});
-  ASSERT_EQ(supervisors.size(), 1U);
-  ASSERT_EQ(agents.size(), 1U);
-  touch("hang");
-  kill(supervisors[0], SIGTERM);
-  ASSERT_TRUE(eventually([&] { return exists("hangs"); }));
+  end_with_a_cancel_that_hangs();
   remove("hang");
-  kill(agents[0], SIGKILL);
+  kill(agent(), SIGKILL);
   EXPECT_EQ(root_->end().code, 128 + SIGTERM);
   EXPECT_EQ(queued(), 0U);
+}
+
+// As when every process of the instance is told to end.
+TEST_F(ProvisionTrouble, AnAgentThatWasToldToEndIsFollowedByOneThatTakesBackWhatIsQueued) {
+  end_with_a_cancel_that_hangs();
+  remove("hang");
+  kill(agent(), SIGTERM);
+  EXPECT_EQ(root_->end().code, 128 + SIGTERM);
+  EXPECT_EQ(queued(), 0U);
+}
+
+// Neither is it waited for, nor is the end another one than it was.
+TEST_F(ProvisionTrouble, AnAgentThatEndsAgainAndAgainIsGivenUpAtTheEnd) {
+  constexpr int kTimes = 6;
+  end_with_a_cancel_that_hangs();
+  for (int i = 0; i < kTimes; ++i) {
+    ASSERT_TRUE(eventually([&] { return agent() != 0; })) << i;
+    const pid_t pid = agent();
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return agent() != pid; }));
+  }
+  const auto ran = root_->end();
+  EXPECT_EQ(ran.code, 128 + SIGTERM);
+  EXPECT_THAT(ran.err, testing::HasSubstr("6 times within 60 s; giving up"));
+  EXPECT_EQ(queued(), 1U);
 }
 
 TEST_F(ProvisionTrouble, TwoProvisionsDoNotAskForTheSameJob) {

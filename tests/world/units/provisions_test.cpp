@@ -31,7 +31,8 @@ class BatchSystem {
       if (refuses_cancels > 0) return --refuses_cancels, refused();
       for (const auto& id : command) queue.erase(id);
     } else if (program == "squeue") {
-      for (const auto& [id, name] : queue) answer.reply.output += id + "|PD|" + name + "\n";
+      const std::string state = all_run ? "|R|" : "|PD|";
+      for (const auto& [id, name] : queue) answer.reply.output += id + state + name + "\n";
     }
     return answer;
   }
@@ -43,6 +44,7 @@ class BatchSystem {
   std::map<std::string, std::string> queue;           // names, by id
   std::map<std::string, int> submitted;               // how often, by name
   int refuses = 0, refuses_cancels = 0, is_late = 0;  // so many commands from now on
+  bool all_run = false;
 
  private:
   static Answer refused() {
@@ -119,11 +121,26 @@ class ProvisionsTest : public Scene {
         all.begin(), all.end(), [&](const auto& one) { return one.argv.front() == program; }));
   }
   void shut_down() {
+    ends_after([this] { user_->ask("shutdown", msg::ShutdownRequest{"a user says so"}); });
+  }
+  // How long the broker takes for that.
+  Micros ends_after(const std::function<void()>& told) {
+    const Micros begun = machine_->timeline.now();
     bool has_ended = false;
     broker_->on_death = [&has_ended](bool, int) { has_ended = true; };
-    user_->ask("shutdown", msg::ShutdownRequest{"a user says so"});
+    told();
     EXPECT_TRUE(until([&] { return has_ended; }, 120 * kSecond));
     broker_->on_death = nullptr;
+    return machine_->timeline.now() - begun;
+  }
+  // One batch job is queued, and the agent is gone.
+  void begin_without_agent() {
+    set(1);
+    begin();
+    submit_large();
+    ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+    pass(kSecond);
+    lose(*agent_);
   }
   void remove() {
     EXPECT_TRUE(answer(*user_, "provision.change", msg::ProvisionChange{number_, "remove"}));
@@ -257,14 +274,58 @@ TEST_F(ProvisionsTest, ACancelWhoseAgentIsKilledAsTheRootEndsIsAskedForAgain) {
   }
 }
 
-// A broker waits no longer for an agent than its instance may take to end.
+// A broker waits for an agent for as long as its instance may take to end, 30 s, and for what is
+// done without it then, 5 s; and no longer.
 TEST_F(ProvisionsTest, WhereNoAgentComesAgainTheRootEndsAllTheSame) {
+  begin_without_agent();
+  const Micros took = ends_after([this] { user_->ask("shutdown", msg::ShutdownRequest{"so"}); });
+  EXPECT_GE(took, 30 * kSecond);
+  EXPECT_LE(took, 38 * kSecond);
+  EXPECT_THAT(batch_.queue, SizeIs(1));
+}
+
+TEST_F(ProvisionsTest, ARootWhoseAgentNobodyStartsAgainEndsAtOnce) {
+  constexpr Micros kAtOnce = 3 * kSecond;  // clients have 2 s to read their last answers
+  begin_without_agent();
+  EXPECT_LE(ends_after([this] {
+              broker_->tell([](instance::Broker& broker) {
+                broker.give_up_agent();
+                broker.end("it was told to stop");
+              });
+            }),
+            kAtOnce);
+  begin_without_agent();
+  EXPECT_LE(ends_after([this] {
+              broker_->tell([](instance::Broker& broker) { broker.end("it was told to stop"); });
+              pass(kSecond);
+              broker_->tell([](instance::Broker& broker) { broker.give_up_agent(); });
+            }),
+            kSecond + kAtOnce);
+  begin_without_agent();
+  EXPECT_LE(ends_after([this] {
+              broker_->tell([](instance::Broker& broker) { broker.end("it was told to stop"); });
+              pass(kSecond);
+              broker_->tell([](instance::Broker& broker) { broker.end_alone("it is alone"); });
+            }),
+            kSecond + kAtOnce);
+}
+
+// The agent goes away as batch jobs are being listed, of which none waits in a queue.
+TEST_F(ProvisionsTest, NoAgentIsWaitedForWhereNothingIsLeftToTakeBack) {
   begin();
   submit_large();
   ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
-  pass(kSecond);
-  lose(*agent_);
-  shut_down();
+  batch_.all_run = true;
+  pass(6 * kSecond);
+  takes_ = 3600 * kSecond;
+  const std::size_t listings = commands("squeue");
+  ASSERT_TRUE(until([&] { return commands("squeue") > listings; }));
+  const Micros took = ends_after([this] {
+    user_->ask("shutdown", msg::ShutdownRequest{"a user says so"});
+    pass(kSecond);
+    lose(*agent_);
+  });
+  EXPECT_LE(took, 5 * kSecond);
   EXPECT_THAT(batch_.queue, SizeIs(1));
 }
 

@@ -109,6 +109,10 @@ class LoneBroker final : public Process {
     run([this] { broker_.reset(); });
   }
   const instance::Core& core() const { return *broker_->core(); }
+  // As its supervisor does.
+  void tell(const std::function<void(instance::Broker&)>& what) {
+    deliver([this, what] { what(*broker_); });
+  }
 
  private:
   std::unique_ptr<instance::Broker> broker_;
