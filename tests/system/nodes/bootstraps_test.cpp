@@ -376,12 +376,9 @@ class Ends : public OfSlurm {
   }
   void expect_end() {
     wait_until_over();
-    // What a signal has reached may still be ending.
-    for (int tried = 0; tried < 500 && !sandbox_.processes({"sleep 1000"}).empty(); ++tried) {
-    }
+    // The job is over for Slurm with its script; what the signal has reached may still be ending.
     for (const char* program : {"holon", "sleep 1000"})
-      for (const pid_t pid : sandbox_.processes({program}))
-        ADD_FAILURE() << "left behind: " << pid << " " << command_line(pid);
+      EXPECT_TRUE(eventually([&] { return sandbox_.processes({program}).empty(); })) << program;
     EXPECT_EQ(sandbox_.run({"journal", "check", state()}).code, 0);
     EXPECT_THAT(sandbox_.ok({"journal", "export", state()}), HasSubstr(R"("result":"COMPLETED")"));
   }
