@@ -509,7 +509,8 @@ class Supervisor {
     // One that is stopped (SIGSTOP) would take no part, and each instance above wait for it.
     // No other is signalled: srun says so to its user.
     for (const pid_t pid : own_processes())
-      if (const auto stat = launch::stat_of(pid); stat && stat->state == 'T') kill(pid, SIGCONT);
+      if (const auto stat = launch::stat_of(pid); stat && stat->state == 'T')
+        kill(own_group_ && pid == program_.pid ? -pid : pid, SIGCONT);
     program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
     last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
       if (broker_.pid > 0) kill(broker_.pid, SIGKILL);
