@@ -73,6 +73,14 @@ Section last_section(const std::string& file, const std::function<bool(const Sec
   return sections.empty() ? Section() : sections.back();
 }
 
+// A section stands for all passes since the last one: a job that starts and ends between two has no
+// line. With its start in the file, it is in the next section as running, and may end.
+void when_its_start_is_told(const std::string& file, std::uint64_t job) {
+  EXPECT_TRUE(eventually([&] { return times(sections_of(read_file(file)), job, "STARTING") == 1; }))
+      << "job " << job << "\n"
+      << read_file(file);
+}
+
 bool is_empty(const Section& section) {
   return section.empty();
 }
@@ -89,7 +97,7 @@ TEST(ScheduleLog, ThreeLicenceJobsAsInGridEnginesSpecification) {
         false, 1,  "{\"holon\":{\"licenses\":{\"license\":" + std::to_string(licences) + "}}}"};
   };
   const auto four = live.job(live.gated("four"), wants(4));
-  live.when_running(four);
+  when_its_start_is_told(file, four);
   const auto five = live.job(live.gated("five"), wants(5));
   const auto one = live.job(live.gated("one"), wants(1));
   Section section =
@@ -108,9 +116,9 @@ TEST(ScheduleLog, ThreeLicenceJobsAsInGridEnginesSpecification) {
   EXPECT_NEAR(static_cast<double>(began(five)), static_cast<double>(began(four) + 30), 1);
   EXPECT_NEAR(static_cast<double>(began(one)), static_cast<double>(began(five) + 30), 1);
   live.release("four");
-  live.when_running(five);
+  when_its_start_is_told(file, five);
   live.release("five");
-  live.when_running(one);
+  when_its_start_is_told(file, one);
   live.release("one");
   live.wait_one(one);
   last_section(file, is_empty);
