@@ -219,7 +219,8 @@ class Opening {
   JournalMark mark_;
 };
 
-// At once, or whoever reads the journal in between finds tables that are not of its layout.
+// In one transaction, or whoever reads the journal in between finds tables that are not of its
+// layout.
 void make_later_tables(SQLite::Database& db) {
   SQLite::Transaction whole(db);
   db.exec(kLaterTables);

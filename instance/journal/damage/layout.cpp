@@ -3,6 +3,8 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
 
+#include <cstdlib>
+
 #include "base/checksum.hpp"
 #include "instance/journal/schema.hpp"
 
@@ -18,12 +20,20 @@ Status make_tables(SQLite::Database& empty, const std::string& file) {
   return {};
 }
 
+int tables_in(SQLite::Database& journal) {
+  return journal.execAndGet("SELECT count(*) FROM sqlite_master WHERE type = 'table'").getInt();
+}
+
 std::string layout_of(SQLite::Database& journal) {
   std::string all;
   SQLite::Statement q(journal, "SELECT type, name, rootpage, sql FROM sqlite_master ORDER BY name");
   while (q.executeStep())
     for (int i = 0; i < q.getColumnCount(); ++i) all += q.getColumn(i).getString() + '\0';
-  return fmt::format("{:016x}", checksum(all));
+  return fmt::format("{}-{:016x}", tables_in(journal), checksum(all));
+}
+
+int tables_of(const std::string& layout) {
+  return static_cast<int>(std::strtol(layout.c_str(), nullptr, 10));
 }
 
 std::string kept_layout(SQLite::Database& journal) {

@@ -17,9 +17,14 @@ namespace holon::instance {
 // throws.
 Status make_tables(SQLite::Database& empty, const std::string& file);
 
-// Of all tables and indexes that are in it: a checksum of their names, columns and first pages.
-// O(tables). Throws what SQLiteCpp throws where the schema cannot be read.
+// Of all tables and indexes that are in it: how many tables, and a checksum of the names, columns
+// and first pages of all. O(tables). These throw what SQLiteCpp throws where the schema cannot be
+// read.
 std::string layout_of(SQLite::Database& journal);
+int tables_in(SQLite::Database& journal);
+
+// How many tables a journal of this layout has; 0: it is none.
+int tables_of(const std::string& layout);
 
 // What keep_layout() wrote. Empty: the journal was made by a program that kept none, was changed
 // since, or this cannot be read.

@@ -159,11 +159,9 @@ bool is_right(const std::string& file, const std::string& layout, bool is_from_n
 std::string damage_of_schema(const std::string& file) {
   try {
     const auto db = open_to_read(file);
-    const auto layout = layout_of(*db), kept = kept_layout(*db);
+    const int tables = tables_in(*db);
     if (version_of(*db) != kJournalKind.version) return "";
-    const int tables =
-        db->execAndGet("SELECT count(*) FROM sqlite_master WHERE type = 'table'").getInt();
-    const bool is_whole = kept.empty() ? tables >= kFewestTables : kept == layout;
+    const bool is_whole = tables >= std::max(kFewestTables, tables_of(kept_layout(*db)));
     return is_whole ? "" : fmt::format("{} tables are found, not all that there were", tables);
   } catch (const SQLite::Exception& e) {
     return e.what();

@@ -247,7 +247,19 @@ TEST_F(SchemaDamageTest, APageThatSaysThatItHasFewerCellsIsWrittenAnew) {
       EXPECT_THAT(repaired->lost, IsEmpty());
       EXPECT_THAT(repaired->mended, ElementsAre(HasSubstr("written anew")));
       EXPECT_EQ(rows(), before);
+      EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
     }
+}
+
+// All its tables are there, at other pages than the layout says that it has kept.
+TEST_F(SchemaDamageTest, OneThatWasVacuumedByHandIsNotSaidToHaveLostAny) {
+  make_grown();
+  SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("DROP TABLE outputs; VACUUM");
+  SQLite::Database(file(), SQLite::OPEN_READWRITE).exec(kLaterTables);
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, IsEmpty());
+  EXPECT_THAT(repaired->mended, IsEmpty());
 }
 
 TEST_F(SchemaDamageTest, ABrokerThatRepairsSaysSo) {
