@@ -397,17 +397,11 @@ void Broker::look_at_wall_clock() {
   if (core_) core_->jobs.wall_clock_was_set();
 }
 
-// At the end, for what waits in a batch system's queue.
-void Broker::look_for_agent() {
-  if (pulse_ == nullptr) return;
-  pulse_->turn();
-  if (pulse_->agent_given_up()) give_up_agent();
-  pulse_->ask_for_agent(phase_ == Phase::draining && core_->provisions.is_cut_off() &&
-                        !core_->agents.beside_broker().connected());
-}
-
 void Broker::finish_turn() {
-  look_for_agent();
+  if (pulse_ != nullptr) {
+    pulse_->turn();
+    ask_for_agent();
+  }
   if (phase_ == Phase::over) return;
   if (only_lists_) return finish_listing_turn();
   const Time now = reactor_.now();
@@ -552,13 +546,13 @@ void Broker::hurry() {
 
 void Broker::drained() {
   if (phase_ == Phase::draining) {
-    const bool nobody_will_say = alone_ && core_->agents.none_connected();
+    const bool nobody_will_say = nobody_starts_agents() && core_->agents.none_connected();
     const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
     // A batch system may take its time, and so may the start of another agent beside the broker;
     // hurry() is the end of it. Nobody starts one where the supervisor is gone, or has given up.
     const bool nobody_can_ask =
-        (alone_ || agent_given_up_) && !core_->agents.beside_broker().connected();
+        nobody_starts_agents() && !core_->agents.beside_broker().connected();
     if (core_->provisions.is_ending() && !nobody_can_ask) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });

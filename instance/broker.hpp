@@ -134,7 +134,7 @@ class Broker {
   void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
   void agents_are_up();
   void keep_clock();
-  void look_for_agent();
+  void ask_for_agent();
   void look_at_wall_clock();
   Beginning beginning() const;
   void finish_turn();
@@ -145,6 +145,7 @@ class Broker {
   void tell_news();
   void drained();
   bool only_lost_run() const;
+  bool nobody_starts_agents() const { return alone_ || agent_given_up_; }
   void lose_node(std::uint32_t rank);
   void end_jobs(const std::string& type, const std::string& reason);
   void begin_end(const std::string& type, const std::string& reason);

@@ -294,16 +294,23 @@ void Broker::lose_node(std::uint32_t rank) {
   });
 }
 
+// At the end, as the supervisor starts no other one by itself then.
+void Broker::ask_for_agent() {
+  if (pulse_->agent_given_up()) give_up_agent();
+  pulse_->ask_for_agent(phase_ == Phase::draining && core_->needs_agent_to_end() &&
+                        !core_->agents.beside_broker().connected());
+}
+
 // While the instance ends: true when connected agents have nothing left to report, and the others
 // have had some time. Tasks on nodes without a connection, if any, end for want of a broker. The
-// agent beside it is started again by the supervisor, unless that is gone: then the agent may have
-// ended, with its tasks, before the broker had heard of it.
+// agent beside it is started again by the supervisor, unless that is gone or has given up: then the
+// agent may have ended, with its tasks, before the broker had heard of it.
 bool Broker::only_lost_run() const {
   if (!waited_for_lost_ || options_.hosts.empty()) return false;
   for (const JobId id : core_->jobs.holding())
     for (const Part& part : core_->jobs.find(id)->life.parts)
       if (next_step(core_->jobs.find(id)->life, part.rank) != Step::none &&
-          ((part.rank == 0 && !alone_) || core_->agents.is_connected(part.rank)))
+          ((part.rank == 0 && !nobody_starts_agents()) || core_->agents.is_connected(part.rank)))
         return false;
   return true;
 }

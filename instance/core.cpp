@@ -283,6 +283,10 @@ std::string Core::doubt(const ActiveJob& job) const {
   return {};
 }
 
+bool Core::needs_agent_to_end() const {
+  return provisions.is_cut_off() || jobs.counts().running > 0;
+}
+
 std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);

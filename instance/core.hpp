@@ -61,6 +61,9 @@ class Core final : public Outside {
   bool only_lists() const { return only_lists_; }
   // Before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);
+  // Can an end in order go on only when there is an agent beside the broker? To say what has become
+  // of jobs that run, and to take back what is queued in a batch system.
+  bool needs_agent_to_end() const;
   // After the commit.
   void flush() { agents.flush(); }
 

@@ -23,6 +23,7 @@ namespace {
 
 constexpr Duration kJoinPatience = 60'000;  // of an agent that waits to be let in
 constexpr Duration kJoinAgain = 500;
+constexpr Micros kLookForAsk = 50 * kMs;  // whether a broker that ends needs an agent
 
 // Messages are not encrypted here: all that counts is which key a connection has shown.
 transport::KeyPair key_of(const std::string& whose) {
@@ -387,7 +388,11 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
 }
 
 void Instance::start_agent(std::uint32_t rank) {
-  if (!needs_agent(rank) || agents_[rank].process) return;
+  if (agents_[rank].process) return;
+  if (!needs_agent(rank)) {
+    if (rank == 0 && broker_ && !alone_) later(kLookForAsk, [this, rank] { start_agent(rank); });
+    return;
+  }
   constexpr Micros kAgain = 500 * kMs;
   const int host = static_cast<int>(rank);
   if (is_far(rank) && (!machine_.hosts.is_up(host) || all_.is_added_by_hand(host)))
@@ -467,11 +472,10 @@ void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
 bool Instance::needs_agent(std::uint32_t rank) const {
   if (!ending_) return true;
   const auto* const its = rank == 0 && !alone_ ? core() : nullptr;
-  return its != nullptr && its->provisions.is_cut_off();
+  return its != nullptr && its->needs_agent_to_end();
 }
 
 void Instance::agent_ended_at_end(std::uint32_t rank, pid_t pid) {
-  constexpr Micros kLookForAsk = 50 * kMs;
   if (rank != 0 || !broker_ || alone_) return finish_if_all_gone();
   if (!needs_agent(rank))
     return later(kLookForAsk, [this, rank, pid] { agent_ended_at_end(rank, pid); });

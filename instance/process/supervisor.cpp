@@ -375,8 +375,8 @@ class Supervisor {
     agent.start = reactor_.after(kAgentPatience, std::move(next));
   }
 
-  // At the end another one is needed only for what waits in a batch system's queue: then the broker
-  // asks for it, a moment after the one before has ended.
+  // At the end another one is needed only where the broker asks for it, a moment after the one
+  // before has ended.
   void if_needed(AgentProcess& agent, std::function<void()> start) {
     if (!ending_) return start();
     if (agent.rank != 0 || broker_.pid <= 0) return;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -216,6 +217,32 @@ TEST(Crash, SigtermToTheSupervisorEndsItAllInOrder) {
   start.signal(SIGTERM);
   start.finish();
   EXPECT_TRUE(sandbox.processes().empty());
+}
+
+// The end waited for what nobody was left to tell, for all of instance.shutdown-timeout.
+TEST(Crash, OfAnAgentWhoseJobHeedsNoSigtermDoesNotHoldUpTheEnd) {
+  Sandbox sandbox;
+  Process start = sandbox.start(
+      {"start", "--resources", "node=1/core=2", "--state-dir", sandbox.folder() + "/kept", "--conf",
+       "job.grace=5m", "--conf", "instance.shutdown-timeout=2m", "--", "sh", "-c",
+       "holon submit sh -c 'trap \"echo > told\" TERM; echo > runs; while :; do sleep 0.05; done'; "
+       "exec sleep 601"});
+  EXPECT_EQ(start.read_line(), "1");
+  const auto exists = [&](const char* name) {
+    return eventually([&] { return std::filesystem::exists(sandbox.folder() + "/" + name); });
+  };
+  ASSERT_TRUE(exists("runs"));
+  start.signal(SIGTERM);
+  ASSERT_TRUE(exists("told")) << "the job's grace has begun";
+  const auto agents = sandbox.processes({"holon", "agent"});
+  ASSERT_EQ(agents.size(), 1u);
+  kill_and_wait(agents[0]);
+  const auto killed = std::chrono::steady_clock::now();
+  start.finish();
+  EXPECT_LT(std::chrono::steady_clock::now() - killed, std::chrono::seconds(60));
+  EXPECT_TRUE(sandbox.processes().empty());
+  EXPECT_THAT(sandbox.ok({"journal", "export", sandbox.folder() + "/kept"}),
+              HasSubstr(R"("name":"finish","context":{"status":9,)"));
 }
 
 // It has not been waited for yet.

@@ -3,6 +3,7 @@
 #include "instance/process/watchdog.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,9 +60,29 @@ TEST(Pulse, IsSharedThroughItsDescriptor) {
   EXPECT_EQ(mine.turns(), 0u);
   yours->turn();
   EXPECT_EQ(mine.turns(), 1u);
+  yours->ask_for_agent(true);
+  EXPECT_TRUE(mine.asks_for_agent());
+  mine.give_up_agent();
+  EXPECT_TRUE(yours->agent_given_up());
+  mine.begin();
+  EXPECT_FALSE(mine.asks_for_agent()) << "that was another broker's";
   const auto pipe = make_pipe();
   EXPECT_FALSE(Pulse::open(transport::UniqueFd(dup(pipe->read.get()))));
   EXPECT_FALSE(Pulse::open(transport::UniqueFd(-1)));
+}
+
+// The page of a supervisor of an earlier version ends before the last two numbers.
+TEST(Pulse, OfAnOlderSupervisorSaysNothingOfAgents) {
+  const transport::UniqueFd page(memfd_create("older", MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(page.get(), 7 * sizeof(std::uint64_t)), 0);
+  auto pulse = Pulse::open(transport::UniqueFd(dup(page.get())));
+  ASSERT_TRUE(pulse) << to_string(pulse.error());
+  EXPECT_FALSE(pulse->agent_given_up());
+  pulse->ask_for_agent(true);
+  pulse->turn();
+  EXPECT_EQ(pulse->turns(), 1u);
+  ASSERT_EQ(ftruncate(page.get(), 6 * sizeof(std::uint64_t)), 0);
+  EXPECT_FALSE(Pulse::open(transport::UniqueFd(dup(page.get()))));
 }
 
 TEST(CrashGuard, CountsCrashesThatAreCloseTogether) {
