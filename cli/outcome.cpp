@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "cli/show/units.hpp"
 #include "cli/verb.hpp"
 #include "msg/job_filter.hpp"
@@ -13,6 +15,14 @@ using msg::JobRecord;
 
 bool inactive(const JobRecord& job) {
   return job.state == "INACTIVE";
+}
+
+// A task that signal N has ended and one that exits with 128 + N, as a shell does whose command a
+// signal has ended, have the same code in a record.
+std::string exit_text(int code) {
+  const char* const signal = code > 128 ? sigabbrev_np(code - 128) : nullptr;
+  if (signal == nullptr) return fmt::format("exit code {}", code);
+  return fmt::format("exit code {} (128 + SIG{})", code, signal);
 }
 
 }  // namespace
@@ -60,9 +70,7 @@ std::string details_of(const JobRecord& job, std::int64_t now) {
   if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : why_it_waits(job, now);
   if (job.result == "COMPLETED") return job.nodelist;
   if (!job.reason.empty()) return job.reason;
-  if (job.exit_code > 128) return fmt::format("ended by signal {}", job.exit_code - 128);
-  if (job.exit_code >= 0) return fmt::format("exit code {}", job.exit_code);
-  return "";
+  return job.exit_code >= 0 ? exit_text(job.exit_code) : "";
 }
 
 }  // namespace holon::cli

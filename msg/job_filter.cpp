@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "msg/glob.hpp"
+
 namespace holon::msg {
 namespace {
 
@@ -40,6 +42,8 @@ Status check_filter(const JobFilter& filter) {
         Errc::invalid_argument,
         fmt::format("has {} bytes; at most {} are accepted", filter.name.size(), kLongestName),
         "filter.name");
+  if (auto good = check_glob(filter.name); !good)
+    return fail(good.error().code, good.error().what, "filter.name");
   for (const auto& state : filter.states)
     if (std::find(kStates.begin(), kStates.end(), state) == kStates.end())
       return fail(Errc::invalid_argument,

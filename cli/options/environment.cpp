@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/options/job_options.hpp"
+#include "msg/glob.hpp"
 
 extern char** environ;
 
@@ -30,6 +31,8 @@ Result<Environment> apply_environment(Environment base, const Environment& proce
     const auto equals = rule.find('=');
     if (rule.starts_with('-')) {
       const std::string pattern = rule.substr(1);
+      if (auto good = msg::check_glob(pattern); !good)
+        return fail(good.error().code, good.error().what, "--env");
       std::erase_if(base, [&](const auto& item) {
         return fnmatch(pattern.c_str(), item.first.c_str(), 0) == 0;
       });

@@ -15,6 +15,8 @@ namespace {
 
 using msg::JobRecord;
 
+constexpr std::size_t kLongestName = 20;  // columns, where nobody asked for names
+
 template <auto kMember>
 std::string text_of(const JobRecord& job, Time) {
   return job.*kMember;
@@ -144,6 +146,15 @@ bool is_before(const JobRecord& a, const JobRecord& b, const JobField& field, Ti
 
 std::span<const JobField> job_fields() {
   return kFields;
+}
+
+Table::Cell cell_of(const Io& io, const JobField& field, const JobRecord& job, Time now,
+                    bool asked_for) {
+  Table::Cell cell{field.text(job, now)};
+  if (field.name == "state") cell.colour = colour_of(job);
+  if (asked_for && cell.text.empty()) cell.text = "-";
+  if (!asked_for && field.name == "name") cell.text = shorten(io, cell.text, kLongestName);
+  return cell;
 }
 
 std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields) {

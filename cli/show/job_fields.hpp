@@ -26,6 +26,11 @@ std::span<const JobField> job_fields();
 // What stands above these fields in a table.
 std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields);
 
+// What stands in a list. Fields that were `asked_for` are whole, and never empty, for programs that
+// count columns; otherwise a long name is shortened.
+Table::Cell cell_of(const Io& io, const JobField& field, const msg::JobRecord& job, Time now,
+                    bool asked_for);
+
 // "id,name,cores". Errors: invalid_argument (a field that is none, with those that are).
 Result<std::vector<const JobField*>> parse_fields(const std::string& text);
 

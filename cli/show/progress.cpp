@@ -1,8 +1,10 @@
 #include "cli/show/progress.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ostream>
 
 #include "base/printable.hpp"
@@ -17,6 +19,11 @@ constexpr Duration kLineEvery = 10'000;      // where nobody sees a bar
 constexpr std::uint64_t kMostFailures = 20;  // that are named
 constexpr int kWidestBar = 30;               // columns
 constexpr int kNarrowestBar = 5;
+constexpr int kUsualWidth = 80;
+
+// The cursor rests at the beginning of what is drawn: in a terminal that has become narrower this
+// goes on in the lines below, and is erased from there to the end of the screen.
+constexpr const char* kEraseDrawn = "\r\x1b[J";
 
 std::string bar_of(const ProgressCounts& counts, int width) {
   const auto total = std::max<std::uint64_t>(1, counts.total());
@@ -66,11 +73,18 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
   return text.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
 }
 
+int Progress::width() const {
+  winsize size{};
+  // $COLUMNS, which io.width has then, is somebody's wish.
+  const bool asks = window_ >= 0 && std::getenv("COLUMNS") == nullptr;
+  if (asks && ioctl(window_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return io_.width > 0 ? io_.width : kUsualWidth;
+}
+
 void Progress::show(const ProgressCounts& counts, Time now) {
   rate_.look(now, counts.ended);
   if (on_terminal_) {
-    to_ << "\r\x1b[K" << progress_line(counts, rate_.per_second(), io_.width > 0 ? io_.width : 80)
-        << std::flush;
+    to_ << kEraseDrawn << progress_line(counts, rate_.per_second(), width()) << "\r" << std::flush;
     is_drawn_ = true;
     return;
   }
@@ -81,7 +95,7 @@ void Progress::show(const ProgressCounts& counts, Time now) {
 }
 
 void Progress::clear() {
-  if (std::exchange(is_drawn_, false)) to_ << "\r\x1b[K" << std::flush;
+  if (std::exchange(is_drawn_, false)) to_ << kEraseDrawn << std::flush;
 }
 
 void Progress::failed(const std::string& line) {

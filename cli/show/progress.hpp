@@ -40,9 +40,12 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
 class Progress {
  public:
   // `to`: io.out, where how far they are is what was asked for, or io.err, beside other output.
-  Progress(Io& io, std::ostream& to)
+  // `window`: the terminal behind `to`, which is asked for its width before each line; -1, or none:
+  // it is io.width for good.
+  Progress(Io& io, std::ostream& to, int window = -1)
       : io_(io),
         to_(to),
+        window_(window),
         on_terminal_(!io.dumb && (&to == &io.out ? io.terminal : io.err_terminal)) {}
 
   // How it stands at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if ten
@@ -56,8 +59,11 @@ class Progress {
   void clear();
 
  private:
+  int width() const;
+
   Io& io_;
   std::ostream& to_;
+  int window_;
   bool on_terminal_;
   EndRate rate_;
   std::optional<ProgressCounts> told_;

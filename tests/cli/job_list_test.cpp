@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "cli/outcome.hpp"
 #include "cli/show/job_fields.hpp"
 #include "cli/show/units.hpp"
 #include "msg/instance.hpp"
@@ -39,6 +40,30 @@ TEST(JobList, FiltersGoToTheBroker) {
   EXPECT_TRUE(asked.all);
   run_cli({"jobs", "--filter", "pending"});
   EXPECT_FALSE(broker.last<msg::JobsRequest>("jobs").all);
+}
+
+TEST(JobList, ABrokenPatternIsRefused) {
+  for (const char* verb : {"jobs", "history"}) {
+    const Ran ran = run_cli({verb, "--name", "sweep-[12"});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("--name"), HasSubstr("'sweep-[12' is no pattern: a [ has "
+                                                              "no ]; accepted are *, ?")));
+  }
+}
+
+// A record does not tell a signal from an exit code of 128 and more.
+TEST(JobList, SaysHowAJobEndedSoThatItIsTrueOfSignalsAndOfExitCodes) {
+  const auto details = [](int code) {
+    msg::JobRecord job = record(1, "a", 1);
+    job.state = "INACTIVE";
+    job.result = "FAILED";
+    job.exit_code = code;
+    return details_of(job, 0);
+  };
+  EXPECT_EQ(details(130), "exit code 130 (128 + SIGINT)");
+  EXPECT_EQ(details(137), "exit code 137 (128 + SIGKILL)");
+  EXPECT_EQ(details(255), "exit code 255");
+  EXPECT_EQ(details(3), "exit code 3");
 }
 
 TEST(JobList, SaysThatThereIsNoSuchUser) {

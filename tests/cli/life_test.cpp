@@ -1,6 +1,9 @@
-// holon update, suspend, resume, watch, history; --progress; what shells complete.
+// holon update, suspend, resume, watch, history; --progress; provision --dry-run; what shells
+// complete.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -94,6 +97,34 @@ TEST(ProgressLine, HasABarWhereThereIsRoom) {
   EXPECT_EQ(progress_line({}, std::nullopt, 0), "100%  0 of 0 ended");
 }
 
+// What a terminal that has become narrower has put into several lines is below the cursor then.
+TEST(Progress, FitsATerminalThatBecomesNarrower) {
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(terminal, 0);
+  const auto drawn_at = [terminal](unsigned short columns, Progress& progress,
+                                   std::ostringstream& out) {
+    out.str("");
+    const winsize size{24, columns, 0, 0};
+    EXPECT_EQ(ioctl(terminal, TIOCSWINSZ, &size), 0);
+    progress.show({.waiting = 1, .running = 1, .ended = 2}, 0);
+    return out.str();
+  };
+  std::ostringstream out, err;
+  Io io{out, err};
+  io.terminal = true;
+  io.width = 100;
+  const char* const wish = std::getenv("COLUMNS");
+  const std::string columns = wish != nullptr ? wish : "";
+  unsetenv("COLUMNS");
+  Progress progress(io, out, terminal);
+  const std::string wide = drawn_at(100, progress, out), narrow = drawn_at(24, progress, out);
+  if (wish != nullptr) setenv("COLUMNS", columns.c_str(), 1);
+  close(terminal);
+  EXPECT_THAT(wide, HasSubstr("1 running, 1 waiting"));
+  EXPECT_TRUE(wide.ends_with("\r")) << "the cursor stays at the beginning";
+  EXPECT_EQ(narrow, "\r\x1b[J 50%  2 of 4 ended, 1 r\r");
+}
+
 TEST(Progress, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
   const auto drawn = [](bool dumb, bool to_error) {
     std::ostringstream out, err;
@@ -106,7 +137,7 @@ TEST(Progress, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
     return out.str() + err.str();
   };
   for (const bool to_error : {false, true}) {
-    EXPECT_THAT(drawn(false, to_error), HasSubstr("\r\x1b[K"));
+    EXPECT_THAT(drawn(false, to_error), HasSubstr("\r\x1b[J"));
     EXPECT_EQ(drawn(true, to_error), "0%  0 of 1 ended, 1 waiting\n100%  1 of 1 ended\n");
   }
 }
@@ -339,6 +370,20 @@ msg::JobRecord ended(std::uint64_t id, const std::string& user, const std::strin
   return job;
 }
 
+TEST(ProvisionDryRun, SaysWhyNoJobWaitsThatIsTooLarge) {
+  for (const bool has_one : {false, true}) {
+    FakeBroker broker;
+    broker.answer("provision.add", msg::ProvisionReply{});
+    msg::ProvisionsReply known;
+    if (has_one) known.provisions.emplace_back();
+    broker.answer("provision.list", known);
+    broker.start();
+    const std::string told = run_cli({"provision", "slurm", "--dry-run"}).out;
+    EXPECT_THAT(told, HasSubstr("nothing: no waiting job would start on its nodes now\n"));
+    EXPECT_EQ(told.find("is refused when it is submitted") == told.npos, has_one) << told;
+  }
+}
+
 TEST(History, AsksForWhatIsOver) {
   FakeBroker broker;
   broker.answer("jobs", msg::JobsReply{{ended(1, "ann", "COMPLETED")}, ""});
@@ -357,6 +402,16 @@ TEST(History, AsksForWhatIsOver) {
   EXPECT_THAT(broker.last<msg::JobsRequest>("jobs").filter.states,
               ElementsAre("FAILED", "TIMEOUT"));
   EXPECT_THAT(run_cli({"history", "--filter", "running"}).err, HasSubstr("is no result"));
+}
+
+TEST(History, ShortensALongNameUnlessItIsAskedFor) {
+  FakeBroker broker;
+  auto job = ended(1, "ann", "COMPLETED");
+  job.name = "a-name-that-is-longer-than-a-table";
+  broker.answer("jobs", msg::JobsReply{{job}, ""});
+  broker.start();
+  EXPECT_THAT(run_cli({"history"}).out, HasSubstr("a-name-that-is-lo...  "));
+  EXPECT_THAT(run_cli({"history", "--format", "name,id"}).out, HasSubstr(job.name + " "));
 }
 
 TEST(History, AsCsvIsReadBySpreadsheets) {

@@ -90,6 +90,7 @@ TEST(EnvironmentRules, ApplyInOrder) {
             (Environment{{"PATH", "/bin"}, {"EMPTY", ""}}));
   EXPECT_FALSE(apply_environment({}, process, {"NOPE"}));
   EXPECT_FALSE(apply_environment({}, process, {"=x"}));
+  EXPECT_FALSE(apply_environment(process, process, {"-LD_["}));
 }
 
 struct Screen {

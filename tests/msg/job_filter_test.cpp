@@ -50,6 +50,21 @@ TEST(JobFilter, TakesStatesResultsAndTheWordsForSeveralStates) {
   }
 }
 
+TEST(JobFilter, RefusesAPatternThatIsBroken) {
+  const auto checked = [](const char* name) {
+    JobFilter filter;
+    filter.name = name;
+    return check_filter(filter);
+  };
+  for (const char* broken : {"[", "a[bc", "[]", "[!]", "[[:alpha:]", "[[:alpha]", "[a\\]", "a\\"}) {
+    ASSERT_FALSE(checked(broken)) << broken;
+    EXPECT_EQ(checked(broken).error().where, "filter.name");
+  }
+  for (const char* sound :
+       {"", "*", "a]", "[a]", "[]]", "[!]]", "[[:alpha:]]*", "\\[", "[[]", "[a\\]]"})
+    EXPECT_TRUE(checked(sound)) << sound;
+}
+
 TEST(JobFilter, RefusesAStateThatIsNoneAndNamesThoseThatAre) {
   JobFilter filter;
   filter.states = {"FAILED", "BROKEN"};

@@ -63,11 +63,17 @@ Status check_sizes(const ProvisionArgs& args) {
               fmt::format("-N {}", args.nodes_each));
 }
 
-void tell_dry_run(Invocation& call, const msg::ProvisionReply& reply) {
-  if (reply.batch_jobs == 0) {
-    call.io.out << "nothing: no waiting job would start on its nodes now\n";
-    return;
-  }
+// What would need more nodes than there are does not wait where no provision may bring them.
+void tell_of_nothing(Invocation& call, Client& client) {
+  call.io.out << "nothing: no waiting job would start on its nodes now\n";
+  const auto known = client.provisions();
+  if (known && known->provisions.empty())
+    call.io.out << "while there is no provision, a job that is too large for the nodes that are "
+                   "here is refused when it is submitted; with one it waits for more\n";
+}
+
+void tell_dry_run(Invocation& call, const msg::ProvisionReply& reply, Client& client) {
+  if (reply.batch_jobs == 0) return tell_of_nothing(call, client);
   std::vector<std::string> words;
   for (const auto& word : reply.command)
     words.push_back(word.find_first_of(" |;$") == std::string::npos ? word : "'" + word + "'");
@@ -135,7 +141,7 @@ int add_provision(Invocation& call, const std::string& name, const std::string& 
   if (args.json)
     call.io.out << indented(transport::to_json(*reply)) << '\n';
   else if (request.dry_run)
-    tell_dry_run(call, *reply);
+    tell_dry_run(call, *reply, *client);
   else
     call.io.out << reply->number << '\n';
   return kOk;

@@ -16,6 +16,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "msg/glob.hpp"
 #include "msg/job_filter.hpp"
 #include "msg/usage.hpp"
 
@@ -65,12 +66,8 @@ class Rows {
  private:
   void add_row(const msg::JobRecord& job) {
     std::vector<Table::Cell> row;
-    for (const auto* field : fields_) {
-      Table::Cell cell{field->text(job, now_)};
-      if (field->name == "state") cell.colour = colour_of(job);
-      if (!args_.fields.empty() && cell.text.empty()) cell.text = "-";
-      row.push_back(std::move(cell));
-    }
+    for (const auto* field : fields_)
+      row.push_back(cell_of(call_.io, *field, job, now_, !args_.fields.empty()));
     table_.add(std::move(row));
   }
 
@@ -239,6 +236,8 @@ Status check_history(const HistoryArgs& args) {
   };
   if (args.limit < 0)
     return misfit(fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit");
+  if (auto good = msg::check_glob(args.request.filter.name); !good)
+    return misfit(good.error().what, "--name");
   if (args.json && args.csv) return misfit("one of --json and --csv", "--csv");
   const bool by = !args.request.by.empty();
   if (by && args.limit > 0) return misfit("not with --by", "--limit");

@@ -18,12 +18,12 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "msg/glob.hpp"
 #include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
 
-constexpr std::size_t kLongestName = 20;         // columns
 constexpr std::size_t kMostOnATerminal = 1'000;  // lines
 
 struct JobsArgs {
@@ -78,20 +78,10 @@ class Lines {
   }
 
  private:
-  // Fields that were asked for are whole, and never empty, for programs that count columns.
-  Table::Cell cell_of(const JobField& field, const msg::JobRecord& job) const {
-    Table::Cell cell{field.text(job, now_)};
-    if (field.name == "state") cell.colour = colour_of(job);
-    if (!args_.fields.empty())
-      cell.text = cell.text.empty() ? "-" : cell.text;
-    else if (field.name == "name")
-      cell.text = shorten(call_.io, cell.text, kLongestName);
-    return cell;
-  }
-
   void add_row(const msg::JobRecord& job) {
     std::vector<Table::Cell> row;
-    for (const auto* field : fields_) row.push_back(cell_of(*field, job));
+    for (const auto* field : fields_)
+      row.push_back(cell_of(call_.io, *field, job, now_, !args_.fields.empty()));
     table_.add(std::move(row));
     ++lines_;
     count(msg::state_word(job), 1);
@@ -307,6 +297,8 @@ int verb_jobs(Invocation& call) {
     return report(call, "jobs",
                   {Errc::invalid_argument,
                    fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit"});
+  if (auto good = msg::check_glob(args.request.filter.name); !good)
+    return report(call, "jobs", {good.error().code, good.error().what, "--name"});
   args.request.limit = static_cast<std::uint64_t>(args.limit);
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "jobs", selected.error());

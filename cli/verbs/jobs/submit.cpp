@@ -1,6 +1,7 @@
 // holon submit: jobs into the queue, ids out.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -131,7 +132,7 @@ std::vector<std::uint64_t> ids_of(const msg::SubmitReply& submitted) {
 }
 
 int show_to_the_end(Invocation& call, Client& client, const TrackedJobs& jobs) {
-  const auto counts = show_progress(client, jobs, Progress(call.io, call.io.err));
+  const auto counts = show_progress(client, jobs, Progress(call.io, call.io.err, STDERR_FILENO));
   if (!counts) return report(call, "submit", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
 }

@@ -1,4 +1,6 @@
 // holon watch: how far the jobs of an instance are, as it happens.
+#include <unistd.h>
+
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
 #include "cli/options/parser.hpp"
@@ -32,12 +34,13 @@ int verb_watch(Invocation& call) {
   if (!jobs) return report(call, "watch", jobs.error());
   Result<ProgressCounts> counts;
   if (words.empty()) {
-    counts = show_progress_of_all(jobs->client, stay, Progress(call.io, call.io.out));
+    counts =
+        show_progress_of_all(jobs->client, stay, Progress(call.io, call.io.out, STDOUT_FILENO));
   } else {
     const auto cursor = cursor_of_now(jobs->client);
     if (!cursor) return report(call, "watch", cursor.error());
-    counts =
-        show_progress(jobs->client, {jobs->ids, *cursor, true}, Progress(call.io, call.io.out));
+    counts = show_progress(jobs->client, {jobs->ids, *cursor, true},
+                           Progress(call.io, call.io.out, STDOUT_FILENO));
   }
   if (!counts) return report(call, "watch", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
