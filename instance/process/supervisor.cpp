@@ -503,9 +503,10 @@ class Supervisor {
   // Ends everything in order; a second call hurries the broker up. `broker_signal` says why, and is
   // sent alone: of two signals that are pending the broker may read either one first.
   void stop(int broker_signal = SIGTERM) {
-    if (broker_.pid > 0) kill(broker_.pid, ending_ ? SIGTERM : broker_signal);
-    if (std::exchange(ending_, true)) return;
-    signal_program(SIGTERM);
+    const bool again = std::exchange(ending_, true);
+    if (!again) signal_program(SIGTERM);  // before anybody can see the broker end
+    if (broker_.pid > 0) kill(broker_.pid, again ? SIGTERM : broker_signal);
+    if (again) return;
     // One that is stopped (SIGSTOP) would take no part, and each instance above wait for it.
     // No other is signalled: srun says so to its user.
     for (const pid_t pid : own_processes())

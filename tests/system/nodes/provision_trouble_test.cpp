@@ -114,8 +114,11 @@ class AgentLost : public ProvisionTrouble, public testing::WithParamInterface<in
 TEST_P(AgentLost, WhatItDidNotLiveToTakeBackTheNextOneDoes) {
   end_with_a_cancel_that_hangs();
   remove("hang");
-  kill(agent(), GetParam());
-  EXPECT_EQ(root_->end().code, 128 + SIGTERM);
+  const pid_t pid = agent();
+  ASSERT_NE(pid, 0);
+  kill(pid, GetParam());
+  EXPECT_EQ(root_->end().code, 128 + SIGTERM)
+      << "the program was told to end before its input ended";
   EXPECT_EQ(queued(), 0U);
 }
 // SIGTERM: as when every process of the instance is told to end.
