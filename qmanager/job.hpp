@@ -30,15 +30,20 @@ enum class Why : std::uint8_t {
 struct Job {
   enum class Place : std::uint8_t { pending, held, aside, running };
 
-  JobRequest request;
+  // Beside the front of the request, which a pass reads with it of every job that waits.
   std::size_t queue = 0;  // index
-  OrderKey key;
-  std::int64_t procs = 1;
-  Demand demand;
   ShapeId shape = 0;
   Place place = Place::pending;
+  Why why = Why::not_considered;
+  bool reserved = false;  // a reservation of it is in the plan
+  JobId because_of;       // the job in its way, where `why` has one
+  std::int64_t procs = 1;
 
-  bool reserved = false;        // a reservation of it is in the plan
+  JobRequest request;
+  std::string detail;  // of `why`: the machine's own words, where it has some
+  OrderKey key;
+  Demand demand;
+
   std::optional<Time> planned;  // the start of its reservation, or of the last it had
   Time started = 0;             // when running
   Time planned_end = 0;         // when running or reserved
@@ -58,10 +63,6 @@ struct Job {
     const Duration passed = uncounted + (uncounted_since ? distance(*uncounted_since, now) : 0);
     return distance(saturating_add(request.submitted, passed), now);
   }
-
-  Why why = Why::not_considered;
-  JobId because_of;    // the job in its way, where `why` has one
-  std::string detail;  // the machine's own words, where it has some
 
   // Of a queue whose policy ranks its jobs: the priority the policy gave, and when.
   std::optional<double> ranked;

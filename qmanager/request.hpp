@@ -29,19 +29,27 @@ struct Consumes {
 };
 
 struct JobRequest {
+  // What a pass reads of every job that waits stands together, in as few cache lines as can be.
   JobId id;
+  Duration limit = 0;  // ticks; 0: until the horizon (or the queue's default_duration)
+  // Processors, for limits, priorities and flat machines; 0: counted from `spec`.
+  std::int64_t procs = 0;
+  Time submitted = 0;
+  std::uint32_t urgency = kUrgencyDefault;  // the user's wish, 0 to 31
+  bool admitted = false;     // before a restart: its queue's policy is not asked again
+  bool reserve = true;       // asks for a reservation when it cannot start (Grid Engine's -R)
+  bool immediate = false;    // starts in the first pass that looks at it, or is rejected (-now y)
+  bool preemptible = false;  // jobs of a queue that preempts may take its place while it runs
+  bool checkpoints = false;  // it is told before that, and may use the queue's grace
+  JobId advance;             // it runs within this advance reservation (-ar); 0: none
+
   std::string queue;  // empty: the default queue
   std::string user;
   std::string group;
   std::string account;
   std::string qos;
-  std::uint32_t urgency = kUrgencyDefault;  // the user's wish, 0 to 31
-  Time submitted = 0;
-  Duration limit = 0;  // ticks; 0: until the horizon (or the queue's default_duration)
-  std::int64_t procs =
-      0;  // processors, for limits, priorities and flat machines; 0: counted from `spec`
-  std::shared_ptr<const resource::Jobspec>
-      spec;  // shared by the jobs of an array; null on a flat machine
+  // Shared by the jobs of an array; null on a flat machine.
+  std::shared_ptr<const resource::Jobspec> spec;
   std::vector<Consumes> consumes;
   // Those of which each host has so many for the jobs of its queue; set by the scheduler.
   std::vector<Consumes> on_hosts;
@@ -50,7 +58,6 @@ struct JobRequest {
   // at the top of `spec` on a graph; `procs` and the count in `spec` are then those of the
   // smallest.
   std::optional<resource::Count> slots;
-  JobId advance;  // it runs within this advance reservation (-ar); 0: none
   // Grid Engine's parallel environment, of the configuration; "": none. A pattern ("mpi*") stands
   // for any that matches it and that the user may use ...
   std::string environment;
@@ -59,11 +66,6 @@ struct JobRequest {
   std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
   // What the submitter said about it beside what it needs, for policies; null: nothing.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
-  bool admitted = false;     // before a restart: its queue's policy is not asked again
-  bool reserve = true;       // asks for a reservation when it cannot start (Grid Engine's -R)
-  bool immediate = false;    // starts in the first pass that looks at it, or is rejected (-now y)
-  bool preemptible = false;  // jobs of a queue that preempts may take its place while it runs
-  bool checkpoints = false;  // it is told before that, and may use the queue's grace
 };
 
 }  // namespace holon::qmanager
