@@ -267,14 +267,15 @@ class Reader {
     const int first = from_ ? from_->part : 0;
     for (part_ = first; part_ < 3 && !is_full_ && !found_.busy; ++part_) {
       const std::string after = from_ && part_ == first ? from_->key : "";
+      const auto [read, what] = kParts[part_];
       try {
-        (this->*kParts[part_].first)(db, where, after);
+        (this->*read)(db, where, after);
       } catch (const std::exception& e) {
         const auto* sql = dynamic_cast<const SQLite::Exception*>(&e);
         if (sql != nullptr && is_busy(*sql))
           found_.busy = true;
         else
-          problem(path, kParts[part_].second, e.what());
+          problem(path, what, e.what());
       }
     }
   }
