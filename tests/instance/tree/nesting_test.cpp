@@ -1,9 +1,11 @@
 // Instances in instances: grants, routing, records that outlive their child, fencing.
+#include "launch/tasks/process.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <map>
 
 namespace holon::instance {
@@ -137,6 +139,11 @@ TEST(Nesting, CancellingAChildEndsEverythingInIt) {
   EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
 }
 
+bool is_stopped(pid_t pid) {
+  const auto stat = launch::stat_of(pid);
+  return stat && stat->state == 'T';
+}
+
 // Each instance above waits half a minute for one that ends in order, and kills it then.
 TEST(Nesting, AGrandchildWhoseProcessesAreStoppedEndsInOrderAsItsParentIsCancelled) {
   const Live live({"--resources", "node=1/core=2"});
@@ -147,6 +154,8 @@ TEST(Nesting, AGrandchildWhoseProcessesAreStoppedEndsInOrderAsItsParentIsCancell
   testing::add_tree(testing::parent_of(static_cast<pid_t>(live.status("/1/1")->pid)), below);
   EXPECT_GE(below.size(), 5u);
   for (const pid_t pid : below) testing::signal_process(pid, SIGSTOP);
+  // On a busy machine a process stops only when it is its turn, which may be after the cancel.
+  ASSERT_TRUE(eventually([&] { return std::all_of(below.begin(), below.end(), is_stopped); }));
   live.cancel(1);
   live.wait_one(1);
   const auto records = by_path(live.jobs(true, true));
