@@ -292,8 +292,10 @@ TEST_F(BoundsTest, WhatAConnectionHadBegunIsNotKeptWhenItIsDismissed) {
   }
   ASSERT_TRUE(until([&] { return resident_mb(pid) > before + kPeers * kEachMb * 8 / 10; }));
   client->call({"dismiss", ""}, [](const Result<std::string>&) {});
+#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed for a while
   EXPECT_TRUE(until([&] { return resident_mb(pid) < before + kEachMb / 2; }))
       << resident_mb(pid) << " MB, " << before << " before";
+#endif
 }
 
 TEST_F(BoundsTest, AnswersToPingsThatNobodyReadsCountAsWell) {

@@ -103,26 +103,26 @@ class UsersBoundsTest : public testing::Test {
     close(told[1]);
     return result;
   }
-  // How many of so many connections the server takes.
-  static int connected(Reactor& reactor, const std::string& uri, int n,
-                       const std::string& name = "") {
-    auto clients = std::make_unique<Clients>();
+  // How many of so many connections, which are open as long as `clients` is, the server takes.
+  static int connected(Reactor& reactor, const std::string& uri, int n, const std::string& name,
+                       Clients& clients) {
     Options options;
     options.name = name;
     int taken = 0;
     for (int i = 0; i < n; ++i) {
-      clients->push_back(std::move(*Client::connect(reactor, uri, options)));
-      Client& client = *clients->back();
+      clients.push_back(std::move(*Client::connect(reactor, uri, options)));
+      Client& client = *clients.back();
       reactor.run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
       taken += client.connected() ? 1 : 0;
     }
-    (void)clients.release();  // they stay open
     return taken;
   }
   // Connects up to `n` clients of this user, that stay. How many there are.
   int stay_connected(uid_t user, int n, const std::string& name = "") {
     const std::string uri = server_->uri();
-    return stays_as(user, [&](Reactor& reactor) { return connected(reactor, uri, n, name); });
+    return stays_as(user, [&](Reactor& reactor) {
+      return connected(reactor, uri, n, name, *new Clients);  // for the life of that process
+    });
   }
   void five_users_take_all_places() {
     for (uid_t user = 0; user < 5; ++user) stay_connected(kSomebody + user, 100);
@@ -362,7 +362,8 @@ TEST_F(UsersBoundsTest, APlaceThatAUserGivesIsTheNewcomers) {
   listen_with(160, options);
   five_users_take_all_places();
   const int all = connected_;
-  EXPECT_EQ(connected(*reactor_, server_->uri(), 1, "agent 0"), 1);
+  Clients agent;
+  EXPECT_EQ(connected(*reactor_, server_->uri(), 1, "agent 0", agent), 1);
   EXPECT_EQ(connected_, all + 1) << "it has one of the places that are kept";
   for (uid_t user = 5; user < 8; ++user) {
     EXPECT_GE(stay_connected(kSomebody + user, 100), 5) << user;
