@@ -492,7 +492,7 @@ class Agent::Impl {
       what.spare = [this] { return std::vector<pid_t>{broker_pid_}; };
       rest_ = std::make_unique<Remains>(std::move(what));
     }
-    ended_all_ = rest_->end();
+    ended_all_ = processes_.end_remains(*rest_);
     if (!ended_all_) look_again_ = reactor_.after(kOrphansAgain, [this] { look_again_.cancel(); });
   }
 

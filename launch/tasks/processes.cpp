@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "launch/tasks/process.hpp"
+#include "launch/tracking/remains.hpp"
 
 namespace holon::launch {
 namespace {
@@ -49,6 +50,10 @@ int Processes::open_file(const std::string& user, const std::string& path, int f
   const int fd = ::open(path.c_str(), flags, kMode);
   if (mask >= 0) umask(usual);
   return fd < 0 ? -errno : fd;
+}
+
+bool Processes::end_remains(Remains& rest) {
+  return rest.end();
 }
 
 Result<std::unique_ptr<Processes>> own_processes(transport::Reactor& reactor) {

@@ -16,6 +16,8 @@
 
 namespace holon::launch {
 
+class Remains;
+
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -40,6 +42,8 @@ class Processes {
   // As kill_sessions().
   virtual std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders,
                                     const std::string& prefix) = 0;
+  // As Remains::end(): among all processes there are.
+  virtual bool end_remains(Remains& rest);
 };
 
 // Those of this machine. For one thread; what it spawns lives no longer than that thread. Errors:

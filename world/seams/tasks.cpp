@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
@@ -51,11 +52,15 @@ class WorldProcesses final : public launch::Processes {
                             const std::string&) override {
     return agent_.has_effect() ? tasks_.kill_sessions(leaders) : 0;
   }
+  // Tasks end with their instance, whose second look finds none: the machine's own processes, which
+  // come and go, are no part of a history.
+  bool end_remains(launch::Remains&) override { return std::exchange(looked_, true); }
 
  private:
   Tasks& tasks_;
   Process& agent_;
   Instance& owner_;
+  bool looked_ = false;
 };
 
 std::string variable_in(const std::vector<std::string>& env, const std::string& name) {
