@@ -138,7 +138,8 @@ TEST_F(Tricks, RequestsThatNoCommandMakesAreRefused) {
   (void)refusal_of("ann", "", relative);  // it may be refused now, or when it starts
   // The exit code is that of the job, if it was not over yet.
   (void)as("ann", {"job", "wait", "--all"});
-  for (const auto& job : json("ann", {"jobs", "-a"})["jobs"]) EXPECT_EQ(job["result"], "FAILED");
+  const auto jobs = json("ann", {"jobs", "-a"});
+  for (const auto& job : jobs["jobs"]) EXPECT_EQ(job["result"], "FAILED");
   resource::JobShape plain;
   plain.command = {"true"};
   plain.cwd = "/";
