@@ -57,6 +57,7 @@ void order_anew(Scheduler::State& s, Queue& queue, Time now) {
     Job& job = s.jobs.own(*listed);
     return job.key = key_of(s, job);
   });
+  renew_keys_aside(s, [&](const Queue& of) { return &of == &queue; });
 }
 
 }  // namespace

@@ -183,6 +183,13 @@ void place_in_queue(Scheduler::State& state, Job& job, Time now) {
   enqueue(state, job);
 }
 
+// A job that stood aside has the key that it would have in the list, where no policy gives it.
+void bring_back(Scheduler::State& state, Job& job, Time now) {
+  if (is_ranked(state.queues, job)) return place_in_queue(state, job, now);
+  state.plan.machine->expect(job.request);
+  enqueue(state, job);
+}
+
 }  // namespace
 
 Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
@@ -498,7 +505,7 @@ void Scheduler::resources_changed() {
   if (s.plan.machine->resources_changed()) s.progress.released = true;
   for (auto& [id, advance] : s.advances.all) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
-    place_in_queue(s, *s.jobs.find(id), s.progress.clock);
+    bring_back(s, *s.jobs.find(id), s.progress.clock);
   }
   unreserve_too_long(s);
   freed(s);

@@ -56,4 +56,13 @@ OrderKey key_of(Parts<const SchedulerConfig, const Queues, const Accounts, const
   return key_at(state, job, *accounts.fairshare, accounts.aged.value_or(state.progress.clock));
 }
 
+void renew_keys_aside(
+    Parts<const SchedulerConfig, Jobs, const Queues, const Accounts, const Progress> s,
+    const std::function<bool(const Queue&)>& of) {
+  for (const JobId id : *s.queues.aside) {
+    Job& job = *s.jobs.find(id);
+    if (of(s.queues.of(job))) job.key = key_of(s, job);
+  }
+}
+
 }  // namespace holon::qmanager

@@ -13,8 +13,11 @@ bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const P
   if (!accounts.ages || !due) return changed;
   accounts.aged = now;
   if (accounts.counts_usage) accounts.fairshare.edit().advance(now);
+  const auto ages = [](const Queue& queue) {
+    return !queue.hooks || !queue.hooks->has(Hook::priority);
+  };
   for (Queue& queue : s.queues.all) {
-    if (queue.hooks && queue.hooks->has(Hook::priority)) continue;
+    if (!ages(queue)) continue;
     queue.pending.reorder([&](Job* listed) {
       Job& job = s.jobs.own(*listed);
       const OrderKey key = key_of(s, job);
@@ -22,6 +25,7 @@ bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const P
       return job.key = key;
     });
   }
+  renew_keys_aside(s, ages);
   return changed;
 }
 

@@ -18,6 +18,7 @@ void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, c
       Job& job = s.jobs.own(*listed);
       return job.key = key_of(s, job);
     });
+    renew_keys_aside(s, [&](const Queue& of) { return &of == &queue; });
     freed(s);
     s.progress.sliced = false;
   }

@@ -15,6 +15,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "qmanager/machine/store_machine.hpp"
@@ -59,10 +61,8 @@ class OnThreeNodes {
     shape.tasks = cores;
     submit(now, shape, limit);
   }
-  void lose(const char* node) {
-    EXPECT_TRUE(store_.set_status(node, false));
-    scheduler_->resources_changed();
-  }
+  void lose(const char* node) { set_up(node, false); }
+  void regain(const char* node) { set_up(node, true); }
   void cancel(Time now, JobId job) {
     EXPECT_TRUE(scheduler_->cancel(job, now));
     pass(now);
@@ -80,6 +80,10 @@ class OnThreeNodes {
   std::string starts() const { return fmt::format("{}", fmt::join(starts_, ", ")); }
 
  private:
+  void set_up(const char* node, bool up) {
+    EXPECT_TRUE(store_.set_status(node, up));
+    scheduler_->resources_changed();
+  }
   void submit(Time now, resource::JobShape shape, Duration limit, const char* queue = "") {
     shape.command = {"true"};
     qmanager::JobRequest request;
@@ -122,6 +126,21 @@ TEST(Shortcuts, ChangeNoStartOnAGraph) {
   for (const char* match_policy : {"first", "low"})
     for (const Setting& setting : all_settings())
       expect_no_change_on_a_graph(setting, match_policy);
+}
+
+// Those of so many that no run of the suite plays them all.
+TEST(Shortcuts, ChangeNoStartInHistoriesInWhichTheyDid) {
+  const std::pair<std::string_view, unsigned> histories[] = {
+      {"how often a job was passed", 339}, {"fairshare", 868}, {"fairshare", 894}};
+  for (const auto& [name, seed] : histories) {
+    SCOPED_TRACE(fmt::format("{}, seed {}", name, seed));
+    const auto all = all_settings();
+    const auto setting =
+        std::find_if(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
+    ASSERT_NE(setting, all.end());
+    const std::string starts = play(seed, *setting, Over::graph).starts;
+    EXPECT_EQ(play(seed, *setting, Over::graph, {.shortcuts = false}).starts, starts);
+  }
 }
 
 // The smallest histories in which the two differed.
@@ -275,6 +294,53 @@ TEST(Shortcuts, AStartThatBringsAReservedJobToItsLimitIsSeenAtOnce) {
       n1 |SSSSSSSSSS.....HHHHH|
       n2 |DDDDDDDDDDDDDDDHHHHH|
 )");
+  }
+}
+
+// S starts behind H and W, so that both have been passed once; priorities are computed at 0 and at
+// 100. While node 1 is down no node is free, and W, which needs all three, stands aside if a pass
+// comes to it. When it comes back it is still behind H.
+TEST(Shortcuts, AJobThatStoodAsideComesBackToItsPlaceInTheOrder) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    qmanager::SchedulerConfig config = policy("easy");
+    ASSERT_TRUE(config.priority.set("bypass-weight", "10"));
+    config.priority.interval = 100;
+    OnThreeNodes play(shortcuts, config);
+    play.submit_nodes(0, 2, 10);  // 1: X
+    play.submit_nodes(0, 2, 10);  // 2: H
+    play.submit_nodes(0, 3, 10);  // 3: W
+    play.submit_nodes(0, 1, 10);  // 4: S
+    play.lose("/cluster0/node1");
+    play.look_again(1);
+    play.regain("/cluster0/node1");
+    play.look_again(2);
+    play.finish(10, JobId{4});
+    play.finish(10, JobId{1});
+    EXPECT_EQ(play.starts(), "0: 1, 0: 4, 10: 2");
+  }
+}
+
+// As above, but at 100 all have new priorities: by expansion factor W is in front of H then, though
+// it stands aside.
+TEST(Shortcuts, AJobThatStandsAsideAgesWithTheOthers) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    qmanager::SchedulerConfig config = policy("easy");
+    ASSERT_TRUE(config.priority.set("xfactor-weight", "10"));
+    config.priority.interval = 100;
+    OnThreeNodes play(shortcuts, config);
+    play.submit_nodes(0, 2, 200);   // 1: X
+    play.submit_nodes(0, 2, 1000);  // 2: H
+    play.submit_nodes(0, 3, 10);    // 3: W
+    play.submit_nodes(0, 1, 200);   // 4: S
+    play.lose("/cluster0/node1");
+    play.look_again(1);
+    play.look_again(100);
+    play.regain("/cluster0/node1");
+    play.finish(101, JobId{4});
+    play.finish(101, JobId{1});
+    EXPECT_EQ(play.starts(), "0: 1, 0: 4, 101: 3");
   }
 }
 
