@@ -303,7 +303,7 @@ void PointTree::tidy(Index parent, unsigned slot, Node child, const Change& chan
   }
   set_summary(inner, slot, child);
   const bool covered = inner.sketch[slot].cover(change, inner.first[slot]);
-  if (!covered || inner.sketch[slot].age() >= (child.height == 0 ? kLeafAge : kInnerAge))
+  if (!covered || inner.sketch[slot].age() >= sketch_age(child.height))
     set_sketch(inner, slot, child);
 }
 

@@ -52,9 +52,15 @@ class PointTree {
   static constexpr unsigned kFanout = 32;
   static_assert(kLeafSize <= Sketch::kMostParts && kFanout <= Sketch::kMostParts);
   // Sketches are built anew after so many changes: often enough to be sharp, seldom enough not to
-  // be felt.
+  // be felt. In a tree of one inner node, a search that looks into a leaf in vain costs less than a
+  // sketch that is always sharp.
   static constexpr unsigned kLeafAge = 1;
+  static constexpr unsigned kLeafAgeInSmallTree = 4;
   static constexpr unsigned kInnerAge = 64;
+  unsigned sketch_age(unsigned height) const {
+    if (height > 0) return kInnerAge;
+    return height_ == 1 ? kLeafAgeInSmallTree : kLeafAge;
+  }
 
   struct Leaf {
     unsigned count = 0;
