@@ -30,6 +30,9 @@ enum class Why : std::uint8_t {
 struct Job {
   enum class Place : std::uint8_t { pending, held, aside, running };
 
+  Job() = default;
+  Job(std::size_t its_queue, JobRequest&& asked) : queue(its_queue), request(std::move(asked)) {}
+
   // Beside the front of the request, which a pass reads with it of every job that waits.
   std::size_t queue = 0;  // index
   ShapeId shape = 0;

@@ -13,9 +13,9 @@ namespace holon::qmanager {
 namespace {
 
 Queue* find_queue(Scheduler::State& s, const std::string& name) {
-  const auto found = std::find_if(s.queues.all.begin(), s.queues.all.end(),
+  const auto found = std::find_if(s.queues().all.begin(), s.queues().all.end(),
                                   [&](const Queue& queue) { return queue.name == name; });
-  return found == s.queues.all.end() ? nullptr : &*found;
+  return found == s.queues().all.end() ? nullptr : &*found;
 }
 
 tl::unexpected<Error> no_queue(const std::string& name) {
@@ -25,7 +25,7 @@ tl::unexpected<Error> no_queue(const std::string& name) {
 // The queue as it is, under the other policy.
 Result<Queue> queue_under(const Scheduler::State& s, const Queue& queue, const std::string& policy,
                           std::shared_ptr<const PolicyProgram> program) {
-  SchedulerConfig all = s.config;
+  SchedulerConfig all = s.config();
   if (program != nullptr) all.programs[policy] = std::move(program);
   QueueConfig config = queue.config;
   config.policy = policy;
@@ -34,10 +34,10 @@ Result<Queue> queue_under(const Scheduler::State& s, const Queue& queue, const s
 
 // Where only policies that users wrote look at what was used, it was not counted so far.
 void begin_to_count_usage(Scheduler::State& s, Time now) {
-  if (std::exchange(s.accounts.counts_usage, true)) return;
-  s.accounts.fairshare.edit().advance(now);
-  for (const auto& [end, id] : *s.plan.running)
-    s.accounts.job_runs(*std::as_const(s.jobs).find(id));
+  if (std::exchange(s.accounts().counts_usage, true)) return;
+  s.accounts().fairshare.edit().advance(now);
+  for (const auto& [end, id] : *s.plan().running)
+    s.accounts().job_runs(*std::as_const(s.jobs()).find(id));
 }
 
 // Everybody's place by the policy that the queue has now.
@@ -45,16 +45,16 @@ void order_anew(Scheduler::State& s, Queue& queue, Time now) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* const listed = queue.pending.at(slot);
     if (listed == nullptr) continue;
-    Job& job = s.jobs.own(*listed);
+    Job& job = s.jobs().own(*listed);
     job.ranked.reset();
     job.ranked_at.reset();
     job.rank_lasts = false;
     job.rank_reason.reset();
     job.reserve_reason.reset();
-    if (is_ranked(s.queues, job)) rank(s, job, now);
+    if (is_ranked(s.queues(), job)) rank(s, job, now);
   }
   queue.pending.reorder([&](Job* listed) {
-    Job& job = s.jobs.own(*listed);
+    Job& job = s.jobs().own(*listed);
     return job.key = key_of(s, job);
   });
   renew_keys_aside(s, [&](const Queue& of) { return &of == &queue; });
@@ -87,10 +87,10 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   queue->ranks_change = false;
   order_anew(s, *queue, now);
   if (!queue->policy.keep)
-    unreserve_queue(s, static_cast<std::size_t>(queue - s.queues.all.data()), s.progress.clock);
+    unreserve_queue(s, static_cast<std::size_t>(queue - s.queues().all.data()), s.progress().clock);
   freed(s);
-  s.progress.sliced = false;
-  for (auto& [id, advance] : s.advances.all)
+  s.progress().sliced = false;
+  for (auto& [id, advance] : s.advances().all)
     if (Status told = advance.inner->set_policy(name, policy, queue->program, now); !told)
       return told;
   return {};
@@ -98,11 +98,11 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
 
 std::vector<PolicyState> Scheduler::take_policy_states() {
   std::vector<PolicyState> states;
-  for (Queue& queue : state_->queues.all)
+  for (Queue& queue : state_->queues().all)
     if (queue.hooks != nullptr)
       if (auto state = queue.hooks->take_state())
         states.push_back({queue.name, queue.config.policy, std::move(*state), {}});
-  for (auto& [id, advance] : state_->advances.all)
+  for (auto& [id, advance] : state_->advances().all)
     for (PolicyState& within : advance.inner->take_policy_states()) {
       within.advance = id;
       states.push_back(std::move(within));
@@ -112,7 +112,7 @@ std::vector<PolicyState> Scheduler::take_policy_states() {
 
 std::vector<PolicyTrouble> Scheduler::policy_troubles() const {
   std::vector<PolicyTrouble> all;
-  for (const Queue& queue : state_->queues.all)
+  for (const Queue& queue : state_->queues().all)
     if (queue.hooks != nullptr)
       if (HookStatus status = queue.hooks->status(); !status.trouble.empty())
         all.push_back({queue.name, queue.config.policy, std::move(status)});
@@ -128,8 +128,8 @@ Status Scheduler::restore_policy_state(const std::string& name, const std::strin
                                        JobId advance) {
   State& s = change();
   if (advance.value() != 0) {
-    const auto found = s.advances.all.find(advance);
-    if (found != s.advances.all.end())
+    const auto found = s.advances().all.find(advance);
+    if (found != s.advances().all.end())
       return found->second.inner->restore_policy_state(name, state);
     return fail(Errc::not_found,
                 "there is no advance reservation " + std::to_string(advance.value()));
@@ -147,8 +147,8 @@ constexpr std::int64_t kJobsBetweenLooks = 1000;
 
 // Planned ends of all that runs, in advance reservations as well.
 std::vector<std::pair<Time, JobId>> planned_ends(const Scheduler::State& s) {
-  std::vector<std::pair<Time, JobId>> ends(s.plan.running->begin(), s.plan.running->end());
-  for (const auto& [id, advance] : s.advances.all) {
+  std::vector<std::pair<Time, JobId>> ends(s.plan().running->begin(), s.plan().running->end());
+  for (const auto& [id, advance] : s.advances().all) {
     const auto within = planned_ends(advance.inner->state());
     ends.insert(ends.end(), within.begin(), within.end());
   }

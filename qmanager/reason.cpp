@@ -30,7 +30,7 @@ class Diagnosis {
   std::optional<Cause> cause() {
     const Obstacle& obstacle = find();
     if (obstacle.shortage) return lacks(*obstacle.shortage);
-    const Duration length = s_.queues.length_of(job_);
+    const Duration length = s_.queues().length_of(job_);
     if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
     // Its own reservation is for later because of what is reserved before it.
     if (job_.reserved && *job_.planned <= *obstacle.until) return std::nullopt;
@@ -41,9 +41,9 @@ class Diagnosis {
   // Room for jobs of its shape only shrinks as they get longer, and it does so where a
   // reservation begins: the first one that is in the way is found by halving.
   const Obstacle& find() {
-    Obstacle& known = s_.plan.obstacles[job_.shape];
-    if (known.version == s_.plan.version) return known;
-    known = {s_.plan.version, shortage_until(saturating_add(now_, 1)), std::nullopt};
+    Obstacle& known = s_.plan().obstacles[job_.shape];
+    if (known.version == s_.plan().version) return known;
+    known = {s_.plan().version, shortage_until(saturating_add(now_, 1)), std::nullopt};
     if (!known.shortage) {
       const std::vector<Time> begins = reservations();
       const auto first = std::partition_point(begins.begin(), begins.end(), [&](Time begin) {
@@ -55,17 +55,17 @@ class Diagnosis {
   }
 
   std::optional<Shortage> shortage_until(Time end) const {
-    return s_.plan.machine->shortage(job_.request, {now_, end});
+    return s_.plan().machine->shortage(job_.request, {now_, end});
   }
 
   // When what is reserved for others is to be theirs, and when nodes leave, ascending.
   std::vector<Time> reservations() const {
     std::vector<Time> begins;
-    for (const auto& [begin, id] : *s_.plan.reservations)
+    for (const auto& [begin, id] : *s_.plan().reservations)
       if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
-    for (const auto& [id, advance] : s_.advances.all)
+    for (const auto& [id, advance] : s_.advances().all)
       if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
-    for (const Leaving& leaving : s_.plan.machine->leaving(now_)) begins.push_back(leaving.when);
+    for (const Leaving& leaving : s_.plan().machine->leaving(now_)) begins.push_back(leaving.when);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     return begins;
@@ -82,9 +82,9 @@ class Diagnosis {
     if (cause.who.size() > kNamed) list += fmt::format(" and {} more", cause.who.size() - kNamed);
     if (!list.empty()) cause.text += " (" + list + ")";
     if (cause.in_use)
-      for (const auto& [id, advance] : s_.advances.all) {
+      for (const auto& [id, advance] : s_.advances().all) {
         if (advance.request.when.begin > now_) continue;
-        cause.text += fmt::format("; {} has {}", name(id), s_.plan.machine->procs_held(id));
+        cause.text += fmt::format("; {} has {}", name(id), s_.plan().machine->procs_held(id));
         cause.who.push_back(id);
       }
     cause.text += behind(job_);
@@ -93,7 +93,7 @@ class Diagnosis {
 
   // "n[3-4]"; empty: none leave then.
   std::string leaving_at(Time when) const {
-    for (const Leaving& leaving : s_.plan.machine->leaving(now_))
+    for (const Leaving& leaving : s_.plan().machine->leaving(now_))
       if (leaving.when == when) return leaving.nodes;
     return {};
   }
@@ -109,15 +109,15 @@ class Diagnosis {
   Cause reserved_from(Time when) const {
     Cause cause;
     std::string whom;
-    for (auto at = s_.plan.reservations->lower_bound({when, JobId{}});
-         at != s_.plan.reservations->end() && at->first == when; ++at)
+    for (auto at = s_.plan().reservations->lower_bound({when, JobId{}});
+         at != s_.plan().reservations->end() && at->first == when; ++at)
       add(cause, whom, at->second);
-    for (const auto& [id, advance] : s_.advances.all)
+    for (const auto& [id, advance] : s_.advances().all)
       if (advance.request.when.begin == when) add(cause, whom, id);
     if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
     const auto missing = shortage_until(saturating_add(when, 1));
     const bool pool = missing && !missing->holders.empty();
-    const bool endless = s_.queues.length_of(job_) == kTimeMax;
+    const bool endless = s_.queues().length_of(job_) == kTimeMax;
     cause.text =
         fmt::format("what it needs is free, but from {} on {}{}{}", time(when), taken(when, whom),
                     endless ? ", and it has no time limit to end before that"
@@ -133,15 +133,15 @@ class Diagnosis {
   }
 
   std::string name(JobId id) const {
-    const auto advance = s_.advances.all.find(id);
-    if (advance == s_.advances.all.end()) return fmt::format("job {}", id.value());
+    const auto advance = s_.advances().all.find(id);
+    if (advance == s_.advances().all.end()) return fmt::format("job {}", id.value());
     const AdvanceRequest& request = advance->second.request;
     const std::string called = request.name.empty() ? "" : fmt::format(" ({})", request.name);
     return fmt::format("advance reservation {}{} from {} to {}", id.value(), called,
                        time(request.when.begin), time(request.when.end));
   }
 
-  std::string time(Time when) const { return time_text(s_.config, when, now_); }
+  std::string time(Time when) const { return time_text(s_.config(), when, now_); }
 
   ObstacleParts s_;
   const Job& job_;
@@ -151,7 +151,7 @@ class Diagnosis {
 // The rules of its queue keep it back, whatever is free; empty: they do not.
 std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> s, const Job& job,
                          Time now) {
-  const Queue& queue = s.queues.of(job);
+  const Queue& queue = s.queues().of(job);
   switch (job.why) {
     case Why::held:
       return "held: its urgency is 0";
@@ -159,7 +159,7 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
       const std::string outage = told_outage(s);
       const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
       if (all) return outage;
-      const std::string awaited = s.config.awaited ? s.config.awaited() : "";
+      const std::string awaited = s.config().awaited ? s.config().awaited() : "";
       if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
       return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
              (awaited.empty() ? "" : "; " + awaited);
@@ -178,7 +178,7 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
                          queue.config.chunk_size);
     case Why::lease:
       return fmt::format("it would end after the lease of these resources, at {}",
-                         time_text(s.config, s.plan.machine->horizon().end, now));
+                         time_text(s.config(), s.plan().machine->horizon().end, now));
     default:
       break;
   }
@@ -196,9 +196,9 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
 }  // namespace
 
 std::string told_outage(Parts<const SchedulerConfig, const Plan> s) {
-  const std::string outage = s.plan.machine->outage();
-  if (outage.empty() || !s.config.show_drains) return outage;
-  const std::string drains = s.config.show_drains();
+  const std::string outage = s.plan().machine->outage();
+  if (outage.empty() || !s.config().show_drains) return outage;
+  const std::string drains = s.config().show_drains();
   return drains.empty() ? outage : outage + ": " + drains;
 }
 
@@ -221,8 +221,8 @@ Cause makes_room(const SchedulerConfig& config, const Claim& claim, const Job& j
 Cause cause_without_policy(
     Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
     const Job& job, Time now) {
-  if (const Claim* const claim = s.preemption.of(job.request.id))
-    return makes_room(s.config, *claim, job, now);
+  if (const Claim* const claim = s.preemption().of(job.request.id))
+    return makes_room(s.config(), *claim, job, now);
   if (std::string rule = rule_against(s, job, now); !rule.empty())
     return {std::move(rule), {}, false};
   if (auto cause = Diagnosis(s, job, now).cause()) return std::move(*cause);
@@ -235,7 +235,7 @@ Cause cause_without_policy(
 Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
                const Job& job, Time now) {
   Cause cause = cause_without_policy(s, job, now);
-  if (s.queues.of(job).hooks == nullptr) return cause;
+  if (s.queues().of(job).hooks == nullptr) return cause;
   for (const auto& reason : {job.reserve_reason, job.rank_reason})
     if (reason != nullptr) cause.text += "; " + *reason;
   return cause;

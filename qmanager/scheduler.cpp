@@ -94,16 +94,16 @@ std::unique_ptr<Machine> with_layers(std::unique_ptr<Machine> machine,
 Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Machine> machine) {
   if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
   auto state = std::make_unique<State>(std::make_shared<const SchedulerConfig>(std::move(config)));
-  Result<Queues> queues = make_queues(state->config);
+  Result<Queues> queues = make_queues(state->config());
   if (!queues) return tl::unexpected(queues.error());
-  if (Status sound = check_config(state->config); !sound) return tl::unexpected(sound.error());
-  state->queues = std::move(*queues);
-  state->accounts = open_accounts(state->config, state->queues);
-  for (const Queue& queue : state->queues.all)
-    if (queue.config.preempt.mode != PreemptMode::off) state->preemption.active = true;
-  const auto of_hosts = queue_pools(state->config);
+  if (Status sound = check_config(state->config()); !sound) return tl::unexpected(sound.error());
+  state->queues() = std::move(*queues);
+  state->accounts() = open_accounts(state->config(), state->queues());
+  for (const Queue& queue : state->queues().all)
+    if (queue.config.preempt.mode != PreemptMode::off) state->preemption().active = true;
+  const auto of_hosts = queue_pools(state->config());
   state->has_hosts = !of_hosts.empty() && machine->add_host_pools(of_hosts);
-  state->plan.machine = with_layers(std::move(machine), state->config, state->has_hosts);
+  state->plan().machine = with_layers(std::move(machine), state->config(), state->has_hosts);
   return Scheduler(std::move(state));
 }
 
@@ -115,21 +115,22 @@ Scheduler::State& Scheduler::change() {
 namespace {
 
 Result<std::size_t> queue_index(const Scheduler::State& state, const std::string& asked) {
-  const std::string& name = asked.empty() ? state.config.default_queue : asked;
-  for (std::size_t i = 0; i < state.queues.all.size(); ++i)
-    if (state.queues.all[i].name == name) return i;
+  const std::string& name = asked.empty() ? state.config().default_queue : asked;
+  for (std::size_t i = 0; i < state.queues().all.size(); ++i)
+    if (state.queues().all[i].name == name) return i;
   std::string known;
-  for (const Queue& queue : state.queues.all) known += (known.empty() ? "" : ", ") + queue.name;
-  return fail(Errc::not_found,
-              (name.empty() ? "a queue must be named: there is no default queue"
-                            : fmt::format("there is no queue \"{}\"", name)) +
-                  fmt::format("; there {} {}", state.queues.all.size() == 1 ? "is" : "are", known),
-              "queue");
+  for (const Queue& queue : state.queues().all) known += (known.empty() ? "" : ", ") + queue.name;
+  return fail(
+      Errc::not_found,
+      (name.empty() ? "a queue must be named: there is no default queue"
+                    : fmt::format("there is no queue \"{}\"", name)) +
+          fmt::format("; there {} {}", state.queues().all.size() == 1 ? "is" : "are", known),
+      "queue");
 }
 
-Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
-  if (state.jobs.find(request.id) != nullptr || state.advances.of_job->contains(request.id) ||
-      state.advances.all.contains(request.id))
+Result<Job*> add_job(Scheduler::State& state, JobRequest&& request) {
+  if (state.jobs().find(request.id) != nullptr || state.advances().of_job->contains(request.id) ||
+      state.advances().all.contains(request.id))
     return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
   if (request.urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument,
@@ -137,26 +138,24 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
   if (request.limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
   const Result<std::size_t> queue = queue_index(state, request.queue);
   if (!queue) return tl::unexpected(queue.error());
-  auto job = std::make_unique<Job>();
-  job->queue = *queue;
-  request.queue = state.queues.all[*queue].name;
-  job->request = std::move(request);
+  request.queue = state.queues().all[*queue].name;
+  auto job = std::make_unique<Job>(*queue, std::move(request));
   Job* added = job.get();
-  state.jobs.add(std::move(job));
+  state.jobs().add(std::move(job));
   return added;
 }
 
 void measure(Scheduler::State& state, Job& job) {
-  if (job.request.procs <= 0) job.request.procs = state.plan.machine->procs_of(job.request);
+  if (job.request.procs <= 0) job.request.procs = state.plan().machine->procs_of(job.request);
   job.procs = job.request.procs;
-  job.demand = demand_of(job.request, job.procs, *state.plan.machine);
-  job.shape = state.plan.machine->shape_of(job.request);
-  if (job.shape >= state.plan.shapes.size()) state.plan.shapes.resize(job.shape + 1);
+  job.demand = demand_of(job.request, job.procs, *state.plan().machine);
+  job.shape = state.plan().machine->shape_of(job.request);
+  if (job.shape >= state.plan().shapes.size()) state.plan().shapes.resize(job.shape + 1);
 }
 
 // Whether the policy of its queue takes it; not asked of one that was taken before a restart.
 std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job& job, Time now) {
-  const Queue& queue = state.queues.of(job);
+  const Queue& queue = state.queues().of(job);
   if (!queue.hooks || job.request.admitted || !queue.hooks->has(Hook::admit)) return std::nullopt;
   Opinion opinion =
       queue.hooks->ask(Hook::admit, view_of(state, job, now), PolicyView(state, queue, now));
@@ -168,25 +167,25 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
 // What is too large for the nodes that are here waits for those that are still to come.
 Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, const Job& job,
                                                       Time now) {
-  auto refusal = state.plan.machine->refuses(job.request, now, state.queues.length_of(job));
+  auto refusal = state.plan().machine->refuses(job.request, now, state.queues().length_of(job));
   const bool is_refused = refusal && *refusal;
-  if (!is_refused || !state.config.awaited || state.plan.machine->placeable(job.request) ||
-      state.config.awaited().empty())
+  if (!is_refused || !state.config().awaited || state.plan().machine->placeable(job.request) ||
+      state.config().awaited().empty())
     return refusal;
   return std::nullopt;
 }
 
 void place_in_queue(Scheduler::State& state, Job& job, Time now) {
-  state.plan.machine->expect(job.request);
-  if (is_ranked(state.queues, job)) rank(state, job, now);
+  state.plan().machine->expect(job.request);
+  if (is_ranked(state.queues(), job)) rank(state, job, now);
   job.key = key_of(state, job);
   enqueue(state, job);
 }
 
 // A job that stood aside has the key that it would have in the list, where no policy gives it.
 void bring_back(Scheduler::State& state, Job& job, Time now) {
-  if (is_ranked(state.queues, job)) return place_in_queue(state, job, now);
-  state.plan.machine->expect(job.request);
+  if (is_ranked(state.queues(), job)) return place_in_queue(state, job, now);
+  state.plan().machine->expect(job.request);
   enqueue(state, job);
 }
 
@@ -199,9 +198,9 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   Job& job = **added;
-  Queue& queue = s.queues.of(job);
-  const auto forget = [&] { s.jobs.forget(id); };
-  if (qos_of(s.config, job).use_reserved) {
+  Queue& queue = s.queues().of(job);
+  const auto forget = [&] { s.jobs().forget(id); };
+  if (qos_of(s.config(), job).use_reserved) {
     std::string reason =
         fmt::format("jobs of QOS {} run in advance reservations only", job.request.qos);
     forget();
@@ -222,12 +221,12 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(**refusal)};
   }
   measure(s, job);
-  if (auto too_large = s.config.limits.refuses(job.procs, s.queues.length_of(job))) {
+  if (auto too_large = s.config().limits.refuses(job.procs, s.queues().length_of(job))) {
     forget();
     ++queue.counts.rejected;
     return Reject{id, std::move(*too_large)};
   }
-  s.progress.clock = std::max(s.progress.clock, now);
+  s.progress().clock = std::max(s.progress().clock, now);
   if (auto unwanted = refused_by_policy(s, job, now)) {
     forget();
     ++queue.counts.rejected;
@@ -236,7 +235,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   place_in_queue(s, job, now);
   ++queue.counts.submitted;
   if (!job.request.admitted) tell_policy(s, "submit", job, now);
-  if (job.request.immediate) s.queues.immediate.push_back(id);
+  if (job.request.immediate) s.queues().immediate.push_back(id);
   return std::nullopt;
 }
 
@@ -245,20 +244,20 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   const JobId id = request.id;
   if (request.advance.value() != 0) {
     Status recovered = recover_within(s, std::move(request), allocation);
-    if (recovered) s.accounts.job_runs(*s.advances.within(id)->state_->jobs.find(id));
+    if (recovered) s.accounts().job_runs(*s.advances().within(id)->state_->jobs().find(id));
     return recovered;
   }
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
-  const auto refusal = admit(s, (**added).request, s.queues.of(**added), Arrives::with_resources);
+  const auto refusal = admit(s, (**added).request, s.queues().of(**added), Arrives::with_resources);
   if (!refusal) {
-    s.jobs.forget(id);
+    s.jobs().forget(id);
     return tl::unexpected(refusal.error());
   }
   measure(s, **added);
-  s.plan.machine->expect((**added).request);
-  if (Status held = s.plan.machine->impose((**added).request, allocation); !held) {
-    s.jobs.forget(id);
+  s.plan().machine->expect((**added).request);
+  if (Status held = s.plan().machine->impose((**added).request, allocation); !held) {
+    s.jobs().forget(id);
     return held;
   }
   (**added).key = key_of(s, **added);
@@ -269,66 +268,66 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
 
 Status Scheduler::finish(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.advances.within(id)) {
-    const Job* const within = inner->state_->jobs.find(id);
+  if (Scheduler* inner = s.advances().within(id)) {
+    const Job* const within = inner->state_->jobs().find(id);
     if (within != nullptr && within->place == Job::Place::running)
-      s.accounts.job_ends(*within, now);
+      s.accounts().job_ends(*within, now);
     Status finished = inner->finish(id, now);
     if (!finished) return finished;
     // What it had in one that is over is free for everybody.
-    if (s.advances.all.at(s.advances.of_job->at(id)).over(now)) freed(s);
-    s.advances.of_job.edit().erase(id);
+    if (s.advances().all.at(s.advances().of_job->at(id)).over(now)) freed(s);
+    s.advances().of_job.edit().erase(id);
     return finished;
   }
-  Job* job = s.jobs.find(id);
+  Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
-  s.plan.machine->release(id, now);
-  s.advances.intruders.erase(id);
-  s.preemption.no_candidate(id);
-  s.plan.running.edit().erase({job->planned_end, id});
-  s.accounts.limiter.edit().ended(*job);
-  s.progress.clock = std::max(s.progress.clock, now);
-  s.accounts.job_ends(*job, now);
-  for (Queue& queue : s.queues.all)
+  s.plan().machine->release(id, now);
+  s.advances().intruders.erase(id);
+  s.preemption().no_candidate(id);
+  s.plan().running.edit().erase({job->planned_end, id});
+  s.accounts().limiter.edit().ended(*job);
+  s.progress().clock = std::max(s.progress().clock, now);
+  s.accounts().job_ends(*job, now);
+  for (Queue& queue : s.queues().all)
     if (queue.config.chunk_duration > 0)
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
-  ++s.queues.of(*job).counts.finished;
+  ++s.queues().of(*job).counts.finished;
   tell_policy(s, "finish", *job, now);
-  s.jobs.forget(id);
+  s.jobs().forget(id);
   freed(s);
-  s.progress.released = true;
+  s.progress().released = true;
   return {};
 }
 
 Status Scheduler::set_end(JobId id, Time end, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.advances.within(id)) return inner->set_end(id, end, now);
-  Job* job = s.jobs.find(id);
+  if (Scheduler* inner = s.advances().within(id)) return inner->set_end(id, end, now);
+  Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (end <= job->started) return fail(Errc::invalid_argument, "a job ends after its start", "end");
   // It holds what it has as long as nobody says that it is over.
   const Time least = saturating_add(std::max(job->started, now), 1);
-  end = std::max(std::min(end, s.plan.machine->horizon().end), least);
+  end = std::max(std::min(end, s.plan().machine->horizon().end), least);
   if (job->preempted_for.value() != 0) end = std::min(end, std::max(job->planned_end, least));
-  s.progress.clock = std::max(s.progress.clock, now);
+  s.progress().clock = std::max(s.progress().clock, now);
   // What a job holds that is past its end is settled anew in each pass.
-  if (end == job->planned_end || s.advances.intruders.contains(id)) return {};
-  Status moved = s.plan.machine->set_end(id, end);
+  if (end == job->planned_end || s.advances().intruders.contains(id)) return {};
+  Status moved = s.plan().machine->set_end(id, end);
   // Which of those that each pass makes anew are in the plan depends on who has asked for them:
   // they give way first, so that no kept one does for their sake.
   for (const Kept kept : {Kept::stay, Kept::go}) {
-    if (moved || s.plan.reservations->empty()) break;
-    for (std::size_t queue = 0; queue < s.queues.all.size(); ++queue)
-      if (kept == Kept::go || !s.queues.all[queue].policy.keep)
-        unreserve_queue(s, queue, s.progress.clock);
+    if (moved || s.plan().reservations->empty()) break;
+    for (std::size_t queue = 0; queue < s.queues().all.size(); ++queue)
+      if (kept == Kept::go || !s.queues().all[queue].policy.keep)
+        unreserve_queue(s, queue, s.progress().clock);
     freed(s);
-    s.progress.sliced = false;
-    moved = s.plan.machine->set_end(id, end);
+    s.progress().sliced = false;
+    moved = s.plan().machine->set_end(id, end);
   }
   if (!moved) return moved;
-  s.progress.released = s.progress.released || end < job->planned_end;
+  s.progress().released = s.progress().released || end < job->planned_end;
   moved_end(s, *job, end);
   freed(s);
   return {};
@@ -336,19 +335,20 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
 
 Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.advances.within(id)) return inner->set_limit(id, limit, now);
-  Job* job = s.jobs.find(id);
+  if (Scheduler* inner = s.advances().within(id)) return inner->set_limit(id, limit, now);
+  Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
   const Duration before = std::exchange(job->request.limit, limit);
-  const Time end = saturating_add(job->started, s.queues.length_of(*job));
-  const Time gone = s.plan.machine->end_of_nodes(id);
-  if (end > job->planned_end && std::min(end, s.plan.machine->horizon().end) > gone) {
+  const Time end = saturating_add(job->started, s.queues().length_of(*job));
+  const Time gone = s.plan().machine->end_of_nodes(id);
+  if (end > job->planned_end && std::min(end, s.plan().machine->horizon().end) > gone) {
     job->request.limit = before;
-    return fail(Errc::overcommitted, fmt::format("a node it runs on is there until {} only",
-                                                 s.config.show_time ? s.config.show_time(gone, now)
-                                                                    : std::to_string(gone)));
+    return fail(
+        Errc::overcommitted,
+        fmt::format("a node it runs on is there until {} only",
+                    s.config().show_time ? s.config().show_time(gone, now) : std::to_string(gone)));
   }
   if (Status moved = set_end(id, end, now); !moved) {
     job->request.limit = before;
@@ -360,29 +360,29 @@ Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
 Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
   State& s = change();
   const JobId id = request.id;
-  if (Scheduler* inner = s.advances.within(id)) {
-    const Advance& advance = s.advances.all.at(s.advances.of_job->at(id));
+  if (Scheduler* inner = s.advances().within(id)) {
+    const Advance& advance = s.advances().all.at(s.advances().of_job->at(id));
     request.advance = {};  // within, it is a job like any other
     return inner->replace(std::move(request), std::max(now, advance.request.when.begin));
   }
-  Job* job = s.jobs.find(id);
+  Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   std::vector<QueueCounts> counts;  // it is one job, before and after
-  for (const Queue& queue : s.queues.all) counts.push_back(queue.counts);
+  for (const Queue& queue : s.queues().all) counts.push_back(queue.counts);
   tell_policy(s, "cancel", *job, now);
   dequeue(s, *job, now);
   Job before = *job;
   before.reserved = false;
   before.why = Why::not_considered;
-  s.jobs.forget(id);
+  s.jobs().forget(id);
   auto taken = submit(std::move(request), now);
-  for (std::size_t i = 0; i < counts.size(); ++i) s.queues.all[i].counts = counts[i];
+  for (std::size_t i = 0; i < counts.size(); ++i) s.queues().all[i].counts = counts[i];
   if (!taken || *taken) {
-    place_in_queue(s, s.jobs.add(std::make_unique<Job>(std::move(before))), now);
+    place_in_queue(s, s.jobs().add(std::make_unique<Job>(std::move(before))), now);
     return taken;
   }
-  Job& changed = *s.jobs.find(id);
+  Job& changed = *s.jobs().find(id);
   dequeue(s, changed, now);
   changed.bypassed = before.bypassed;
   changed.fixed_priority = before.fixed_priority;
@@ -394,31 +394,31 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
 
 Status Scheduler::cancel(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.advances.within(id)) {
+  if (Scheduler* inner = s.advances().within(id)) {
     Status cancelled = inner->cancel(id, now);
-    if (cancelled) s.advances.of_job.edit().erase(id);
+    if (cancelled) s.advances().of_job.edit().erase(id);
     return cancelled;
   }
-  Job* job = s.jobs.find(id);
+  Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   tell_policy(s, "cancel", *job, now);
   dequeue(s, *job, now);
-  ++s.queues.of(*job).counts.cancelled;
-  s.jobs.forget(id);
+  ++s.queues().of(*job).counts.cancelled;
+  s.jobs().forget(id);
   return {};
 }
 
 Status Scheduler::withdraw(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.advances.within(id)) {
+  if (Scheduler* inner = s.advances().within(id)) {
     Status gone = inner->withdraw(id, now);
-    if (gone) s.advances.of_job.edit().erase(id);
+    if (gone) s.advances().of_job.edit().erase(id);
     return gone;
   }
-  const Job* job = s.jobs.find(id);
+  const Job* job = s.jobs().find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
-  QueueCounts& counts = s.queues.of(*job).counts;
+  QueueCounts& counts = s.queues().of(*job).counts;
   if (Status gone = cancel(id, now); !gone) return gone;
   --counts.submitted;
   --counts.cancelled;
@@ -430,17 +430,17 @@ namespace {
 // `change` sets what the priority comes from.
 template <class Change>
 Status reprioritize(Scheduler::State& s, JobId id, Change change) {
-  Job* job = s.jobs.find(id);
+  Job* job = s.jobs().find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
-  ++s.queues.of(*job).counts.reprioritized;
+  ++s.queues().of(*job).counts.reprioritized;
   if (job->place == Job::Place::running) {
     change(*job);
     return {};
   }
   // A reservation was made for the old place in the queue.
-  dequeue(s, *job, s.progress.clock);
+  dequeue(s, *job, s.progress().clock);
   change(*job);
-  place_in_queue(s, *job, s.progress.clock);
+  place_in_queue(s, *job, s.progress().clock);
   return {};
 }
 
@@ -450,7 +450,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
   if (urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
                 "urgency");
-  if (Scheduler* inner = change().advances.within(id)) return inner->set_urgency(id, urgency);
+  if (Scheduler* inner = change().advances().within(id)) return inner->set_urgency(id, urgency);
   return reprioritize(*state_, id, [urgency](Job& job) {
     job.request.urgency = urgency;
     job.fixed_priority.reset();
@@ -458,15 +458,15 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
 }
 
 Status Scheduler::set_priority(JobId id, std::int64_t priority) {
-  if (Scheduler* inner = change().advances.within(id)) return inner->set_priority(id, priority);
+  if (Scheduler* inner = change().advances().within(id)) return inner->set_priority(id, priority);
   return reprioritize(*state_, id, [priority](Job& job) { job.fixed_priority = priority; });
 }
 
 Status Scheduler::enable_queue(const std::string& name, bool enabled) {
   const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
-  state_->queues.all[*queue].enabled = enabled;
-  for (auto& [id, advance] : state_->advances.all)
+  state_->queues().all[*queue].enabled = enabled;
+  for (auto& [id, advance] : state_->advances().all)
     if (Status told = advance.inner->enable_queue(name, enabled); !told) return told;
   return {};
 }
@@ -474,11 +474,11 @@ Status Scheduler::enable_queue(const std::string& name, bool enabled) {
 Status Scheduler::start_queue(const std::string& name, bool started) {
   const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
-  state_->queues.all[*queue].started = started;
+  state_->queues().all[*queue].started = started;
   // Reservations that cannot be kept meanwhile are in no job's way.
-  if (!started) unreserve_queue(*state_, *queue, state_->progress.clock);
+  if (!started) unreserve_queue(*state_, *queue, state_->progress().clock);
   freed(*state_);
-  for (auto& [id, advance] : state_->advances.all)
+  for (auto& [id, advance] : state_->advances().all)
     if (Status told = advance.inner->start_queue(name, started); !told) return told;
   return {};
 }
@@ -488,11 +488,11 @@ namespace {
 // Reservations that would outlast one of their nodes are made again by the next step().
 void unreserve_too_long(Scheduler::State& s) {
   std::vector<Job*> lost;
-  for (const auto& [when, id] : *s.plan.reservations)
-    if (s.plan.machine->end_of_nodes(id) < s.plan.machine->holding(id).when.end)
-      lost.push_back(s.jobs.find(id));
+  for (const auto& [when, id] : *s.plan().reservations)
+    if (s.plan().machine->end_of_nodes(id) < s.plan().machine->holding(id).when.end)
+      lost.push_back(s.jobs().find(id));
   for (Job* const job : lost) {
-    unreserve(s, *job, s.progress.clock);
+    unreserve(s, *job, s.progress().clock);
     job->why = Why::not_considered;
   }
 }
@@ -502,10 +502,10 @@ void unreserve_too_long(Scheduler::State& s) {
 void Scheduler::resources_changed() {
   State& s = change();
   // A node that is back, or stays longer, may have room before a reservation that is kept.
-  if (s.plan.machine->resources_changed()) s.progress.released = true;
-  for (auto& [id, advance] : s.advances.all) advance.inner->resources_changed();
-  for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
-    bring_back(s, *s.jobs.find(id), s.progress.clock);
+  if (s.plan().machine->resources_changed()) s.progress().released = true;
+  for (auto& [id, advance] : s.advances().all) advance.inner->resources_changed();
+  for (JobId id : std::exchange(s.queues().aside.edit(), {})) {
+    bring_back(s, *s.jobs().find(id), s.progress().clock);
   }
   unreserve_too_long(s);
   freed(s);
@@ -516,49 +516,49 @@ StepResult Scheduler::step(Time now, Budget budget) {
 }
 
 std::size_t Scheduler::pending() const {
-  std::size_t pending = state_->jobs.all().size() - state_->plan.running->size();
-  for (const auto& [id, advance] : state_->advances.all) pending += advance.inner->pending();
+  std::size_t pending = state_->jobs().all().size() - state_->plan().running->size();
+  for (const auto& [id, advance] : state_->advances().all) pending += advance.inner->pending();
   return pending;
 }
 std::size_t Scheduler::running() const {
-  std::size_t running = state_->plan.running->size();
-  for (const auto& [id, advance] : state_->advances.all) running += advance.inner->running();
+  std::size_t running = state_->plan().running->size();
+  for (const auto& [id, advance] : state_->advances().all) running += advance.inner->running();
   return running;
 }
 const SchedulerConfig& Scheduler::config() const {
-  return state_->config;
+  return state_->config();
 }
 
 void Scheduler::check_invariants() const {
   const State& s = *state_;
-  s.plan.machine->check_invariants();
-  for (const auto& [id, advance] : s.advances.all) advance.inner->check_invariants();
-  for (const auto& [job, advance] : *s.advances.of_job)
-    if (!s.advances.all.contains(advance) ||
-        s.advances.within(job)->state_->jobs.find(job) == nullptr)
+  s.plan().machine->check_invariants();
+  for (const auto& [id, advance] : s.advances().all) advance.inner->check_invariants();
+  for (const auto& [job, advance] : *s.advances().of_job)
+    if (!s.advances().all.contains(advance) ||
+        s.advances().within(job)->state_->jobs().find(job) == nullptr)
       std::abort();
   std::size_t listed = 0;
   std::size_t held = 0;
   std::size_t running = 0;
   std::size_t reserved = 0;
-  for (const Queue& queue : s.queues.all) {
+  for (const Queue& queue : s.queues().all) {
     listed += queue.pending.size();
     held += queue.held;
   }
-  for (const auto& [id, job] : s.jobs.all()) {
+  for (const auto& [id, job] : s.jobs().all()) {
     if (job->place == Job::Place::pending) --listed;
     if (job->place == Job::Place::held) --held;
-    if (job->place == Job::Place::running && !s.plan.running->contains({job->planned_end, id}))
+    if (job->place == Job::Place::running && !s.plan().running->contains({job->planned_end, id}))
       std::abort();
-    if (job->reserved &&
-        (job->place != Job::Place::pending || !s.plan.reservations->contains({*job->planned, id})))
+    if (job->reserved && (job->place != Job::Place::pending ||
+                          !s.plan().reservations->contains({*job->planned, id})))
       std::abort();
-    if (job->place == Job::Place::aside && !s.queues.aside->contains(id)) std::abort();
+    if (job->place == Job::Place::aside && !s.queues().aside->contains(id)) std::abort();
     running += job->place == Job::Place::running;
     reserved += job->reserved;
   }
-  if (listed != 0 || held != 0 || running != s.plan.running->size() ||
-      reserved != s.plan.reservations->size())
+  if (listed != 0 || held != 0 || running != s.plan().running->size() ||
+      reserved != s.plan().reservations->size())
     std::abort();
 }
 

@@ -26,7 +26,7 @@ std::set<std::string> names_of_nodes(const resource::GraphSpec& part) {
 Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& part, Time end,
                                                      Time now, Budget budget) const {
   Scheduler fork(state_->fork());
-  if (Status grown = fork.state_->plan.machine->grow(part, end); !grown)
+  if (Status grown = fork.state_->plan().machine->grow(part, end); !grown)
     return tl::unexpected(grown.error());
   fork.resources_changed();
   const std::set<std::string> added = names_of_nodes(part);
@@ -34,7 +34,7 @@ Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& 
   for (const Decision& decision : fork.step(now, budget).decisions) {
     const auto* start = std::get_if<Start>(&decision);
     if (start == nullptr) continue;
-    for (std::string& host : fork.state_->plan.machine->hosts_of(start->job))
+    for (std::string& host : fork.state_->plan().machine->hosts_of(start->job))
       if (added.contains(host)) starts[std::move(host)].push_back(start->job);
   }
   return starts;

@@ -24,7 +24,7 @@ std::string of_environment(const std::string& name) {
 std::optional<std::string> unknown_pool(const Scheduler::State& state, const JobRequest& job,
                                         const Queue& queue) {
   for (const Consumes& use : job.consumes)
-    if (!queue.config.pools.contains(use.pool) && !state.config.pools.contains(use.pool))
+    if (!queue.config.pools.contains(use.pool) && !state.config().pools.contains(use.pool))
       return fmt::format("there is no consumable \"{}\" here", use.pool);
   return std::nullopt;
 }
@@ -32,11 +32,12 @@ std::optional<std::string> unknown_pool(const Scheduler::State& state, const Job
 // The queue's own pools of the same name are debited as well, as Grid Engine does at every level:
 // on each host that the job is on, or of a machine without hosts.
 void add_queue_pools(const Scheduler::State& state, JobRequest& job, const Queue& queue) {
+  if (job.consumes.empty() && !queue.config.slots) return;
   std::vector<Consumes> all;
   std::vector<Consumes> of_hosts;
   for (const Consumes& use : job.consumes) {
     const bool here = queue.config.pools.contains(use.pool);
-    if (!here || state.config.pools.contains(use.pool)) all.push_back(use);
+    if (!here || state.config().pools.contains(use.pool)) all.push_back(use);
     if (here) of_hosts.push_back({of_queue(use.pool, queue.name), use.amount, use.per_slot});
   }
   if (queue.config.slots) of_hosts.push_back({of_queue("slots", queue.name), 1, true});
@@ -92,7 +93,7 @@ void keep_to_properties(Scheduler::State& state, JobRequest& job, const Queue& q
   if (properties.empty()) return;
   job.required = properties;
   if (!job.spec) return;
-  Queues::Narrowed& last = state.queues.narrowed;
+  Queues::Narrowed& last = state.queues().narrowed;
   if (last.from == job.spec && last.queue == queue.name) {
     job.spec = last.made;
     return;
@@ -118,8 +119,8 @@ bool dedicate_nodes(std::vector<resource::Request>& requests) {
 
 // Maui's DEDICATED: nodes are the job's alone. Each processor of a flat machine is a node.
 std::optional<std::string> dedicate(const Scheduler::State& state, JobRequest& job) {
-  const auto qos = state.config.qos.find(job.qos);
-  if (!job.spec || qos == state.config.qos.end() || !qos->second.dedicated) return std::nullopt;
+  const auto qos = state.config().qos.find(job.qos);
+  if (!job.spec || qos == state.config().qos.end() || !qos->second.dedicated) return std::nullopt;
   auto spec = std::make_shared<resource::Jobspec>(*job.spec);
   if (!dedicate_nodes(spec->resources))
     return fmt::format("jobs of QOS {} get whole nodes: it is to say how many (-N)", job.qos);
@@ -170,7 +171,7 @@ Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& jo
   add_queue_pools(state, job, queue);
   keep_to_properties(state, job, queue);
   if (auto refused = dedicate(state, job)) return refused;
-  auto refusal = choose_environment(state.config, job, arrives);
+  auto refusal = choose_environment(state.config(), job, arrives);
   if (refusal && !*refusal) return unknown;
   return refusal;
 }

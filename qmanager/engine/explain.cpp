@@ -37,10 +37,10 @@ class Explainer {
 
   std::vector<Change> changes() {
     std::vector<Change> all;
-    const Queue& queue = s_.queues.of(job_);
+    const Queue& queue = s_.queues().of(job_);
     const bool in_order =
         queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
-    if (in_order && !s_.accounts.limiter->over(job_, now_, s_.queues.length_of(job_), false)) {
+    if (in_order && !s_.accounts().limiter->over(job_, now_, s_.queues().length_of(job_), false)) {
       shorter(all);
       smaller(all);
     } else {
@@ -53,20 +53,21 @@ class Explainer {
 
  private:
   bool fits(const JobRequest& request, Duration length) {
-    return length > 0 && s_.plan.machine->earliest(request, {now_, now_, length}) == now_;
+    return length > 0 && s_.plan().machine->earliest(request, {now_, now_, length}) == now_;
   }
 
   void shorter(std::vector<Change>& all) {
-    const Duration length = s_.queues.length_of(job_);
-    const Duration most = length == kTimeMax ? s_.plan.machine->horizon().end - now_ : length;
-    const Duration offset = s_.queues.of(job_).config.duration_offset;
+    const Duration length = s_.queues().length_of(job_);
+    const Duration most = length == kTimeMax ? s_.plan().machine->horizon().end - now_ : length;
+    const Duration offset = s_.queues().of(job_).config.duration_offset;
     const Duration fit = largest(most - 1, [&](Duration d) { return fits(job_.request, d); });
     if (fit <= offset) return;
-    all.push_back({Change::Kind::limit,
-                   fit - offset,
-                   {},
-                   1.0 - static_cast<double>(fit) / static_cast<double>(most),
-                   fmt::format("a time limit of {} or less", s_.config.length_text(fit - offset))});
+    all.push_back(
+        {Change::Kind::limit,
+         fit - offset,
+         {},
+         1.0 - static_cast<double>(fit) / static_cast<double>(most),
+         fmt::format("a time limit of {} or less", s_.config().length_text(fit - offset))});
   }
 
   // Fewer of what the request counts first: nodes, slots, or processors on a flat machine.
@@ -76,8 +77,9 @@ class Explainer {
       return;
     const std::int64_t asked = spec != nullptr ? spec->resources.front().count.min : job_.procs;
     const std::string unit = spec != nullptr ? spec->resources.front().type : "processor";
-    const std::int64_t fit = largest(
-        asked - 1, [&](std::int64_t n) { return fits(with_count(n), s_.queues.length_of(job_)); });
+    const std::int64_t fit = largest(asked - 1, [&](std::int64_t n) {
+      return fits(with_count(n), s_.queues().length_of(job_));
+    });
     if (fit == 0) return;
     all.push_back({Change::Kind::size,
                    fit,
@@ -97,15 +99,15 @@ class Explainer {
     top.min = top.max = count;
     top.values.clear();
     request.spec = std::move(spec);
-    request.procs = s_.plan.machine->procs_of(request);
+    request.procs = s_.plan().machine->procs_of(request);
     return request;
   }
 
   // The order of its queue or a limit is in its way: a queue that would let it start.
   void elsewhere(std::vector<Change>& all) {
-    if (!fits(job_.request, s_.queues.length_of(job_))) return;
-    for (std::size_t i = 0; i < s_.queues.all.size(); ++i) {
-      const Queue& other = s_.queues.all[i];
+    if (!fits(job_.request, s_.queues().length_of(job_))) return;
+    for (std::size_t i = 0; i < s_.queues().all.size(); ++i) {
+      const Queue& other = s_.queues().all[i];
       const bool open = other.enabled && other.started &&
                         (other.policy.backfill || other.pending.empty()) &&
                         other.config.access.admits(job_.request.user, job_.request.group);
@@ -113,7 +115,7 @@ class Explainer {
       moved.queue = i;
       moved.request.queue = other.name;
       if (i == job_.queue || !open ||
-          s_.accounts.limiter->over(moved, now_, s_.queues.length_of(moved), false))
+          s_.accounts().limiter->over(moved, now_, s_.queues().length_of(moved), false))
         continue;
       all.push_back({Change::Kind::queue, 0, other.name, 0, "queue " + other.name});
     }
@@ -127,7 +129,7 @@ class Explainer {
 // When a job for which enough processors are free, but not where it needs them, is to start.
 std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
   if (job.reserved) return job.planned;
-  return s.plan.machine->earliest(job.request, {now, now, s.queues.length_of(job)});
+  return s.plan().machine->earliest(job.request, {now, now, s.queues().length_of(job)});
 }
 
 // The jobs that hold or have reserved what the job waits for. Where processors are in use: running
@@ -137,18 +139,18 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   Cause cause = cause_of(s, job, now);
   std::vector<JobId> jobs = std::move(cause.who);
   if (jobs.size() > kNamedJobs) jobs.resize(kNamedJobs);
-  std::int64_t missing = cause.in_use ? job.procs - s.plan.machine->free_procs(now) : 0;
+  std::int64_t missing = cause.in_use ? job.procs - s.plan().machine->free_procs(now) : 0;
   const bool elsewhere = cause.in_use && missing <= 0;
   const auto until = elsewhere ? start_of(s, job, now) : std::nullopt;
-  for (auto at = s.plan.running->begin();
-       at != s.plan.running->end() && jobs.size() < kNamedJobs &&
+  for (auto at = s.plan().running->begin();
+       at != s.plan().running->end() && jobs.size() < kNamedJobs &&
        (missing > 0 || (elsewhere && (!until || at->first <= *until)));
        ++at) {
     jobs.push_back(at->second);
-    missing -= std::as_const(s.jobs).find(at->second)->procs;
+    missing -= std::as_const(s.jobs()).find(at->second)->procs;
   }
   const JobId front = job.because_of;
-  if (front.value() != 0 && std::as_const(s.jobs).find(front) != nullptr &&
+  if (front.value() != 0 && std::as_const(s.jobs()).find(front) != nullptr &&
       std::find(jobs.begin(), jobs.end(), front) == jobs.end())
     jobs.push_back(front);
   return jobs;
@@ -158,9 +160,9 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
 bool reserve_again(Scheduler::State& s, Job& job, Time now, const Units& reserved) {
   const JobId id = job.request.id;
   const Machine::Outcome again =
-      s.plan.machine->reserve(job.request, {now, *job.planned, s.queues.length_of(job)});
+      s.plan().machine->reserve(job.request, {now, *job.planned, s.queues().length_of(job)});
   return std::holds_alternative<resource::Allocation>(again) &&
-         s.plan.machine->units_of(id).allocation == reserved.allocation;
+         s.plan().machine->units_of(id).allocation == reserved.allocation;
 }
 
 }  // namespace
@@ -169,8 +171,8 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
   const Scheduler& fork = asked(now);
   State& s = *fork.state_;
-  if (const Scheduler* inner = s.advances.within(id)) {
-    const Advance& advance = s.advances.all.at(s.advances.of_job->at(id));
+  if (const Scheduler* inner = s.advances().within(id)) {
+    const Advance& advance = s.advances().all.at(s.advances().of_job->at(id));
     Result<Outlook> waiting = fork.outlook_here(id);
     if (!waiting) return tl::unexpected(waiting.error());
     if (now >= advance.request.when.begin) {
@@ -184,13 +186,14 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
     Explanation explanation;
     explanation.reason = std::move(waiting->reason);
     explanation.position = waiting->position;
-    explanation.pending = state_->advances.within(id)->pending();  // a fork does not count its jobs
+    explanation.pending =
+        state_->advances().within(id)->pending();  // a fork does not count its jobs
     return explanation;
   }
   Result<Outlook> outlook = fork.outlook_here(id);
   if (!outlook) return tl::unexpected(outlook.error());
-  Job& job = *s.jobs.find(id);
-  const Queue& queue = s.queues.of(job);
+  Job& job = *s.jobs().find(id);
+  const Queue& queue = s.queues().of(job);
   Explanation explanation{std::move(outlook->reason),
                           outlook->planned_start,
                           outlook->position,
@@ -199,19 +202,19 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
                           {},
                           {}};
   if (job.place != Job::Place::pending) return explanation;
-  look_at(s.config, id);
+  look_at(s.config(), id);
   explanation.in_the_way = in_the_way(s, job, now);
   // Its own reservation must not be in its way. One that is due already waits for what is down.
   const bool later = job.reserved && *job.planned > now;
-  const Units reserved = later ? s.plan.machine->units_of(id) : Units();
-  if (later) s.plan.machine->release(id, now);
+  const Units reserved = later ? s.plan().machine->units_of(id) : Units();
+  if (later) s.plan().machine->release(id, now);
   if (!job.reserved)
     explanation.room_at =
-        s.plan.machine->earliest(job.request, {now, now, s.queues.length_of(job)});
+        s.plan().machine->earliest(job.request, {now, now, s.queues().length_of(job)});
   explanation.has_no_room = !job.reserved && !explanation.room_at;
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
-  look_at(s.config, JobId());
+  look_at(s.config(), JobId());
   if (later && !reserve_again(s, job, now, reserved)) state_->whole = {};
   return explanation;
 }

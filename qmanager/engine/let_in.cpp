@@ -23,16 +23,16 @@ std::vector<const Job*> in_order_of(const Scheduler::State& state, const Queue& 
 // Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
 // order of `t`, if nothing ran?
 bool lets_in_at(const Scheduler::State& s, Time t) {
-  Fairshare usage = *s.accounts.fairshare;
+  Fairshare usage = *s.accounts().fairshare;
   usage.advance(t);
-  Limiter limits = *s.accounts.limiter;
+  Limiter limits = *s.accounts().limiter;
   limits.begin_idle();
-  for (const Queue& queue : s.queues.all) {
+  for (const Queue& queue : s.queues().all) {
     if (!queue.started) continue;
     std::int64_t looked_at = 0;
     for (const Job* job : in_order_of(s, queue, usage, t)) {
       if (looked_at++ == queue.config.queue_depth) break;
-      const Duration length = s.queues.length_of(*job);
+      const Duration length = s.queues().length_of(*job);
       const bool kept_out = job->why == Why::idle_limit || job->why == Why::not_considered;
       if (limits.over_idle(*job, length)) continue;
       if (kept_out && !limits.over(*job, t, length, true)) return true;
@@ -47,11 +47,11 @@ bool lets_in_at(const Scheduler::State& s, Time t) {
 // halving the first one there is before it.
 std::optional<Time> Scheduler::next_let_in(Time now) const {
   const State& s = *state_;
-  const Duration interval = s.config.priority.interval;
-  if (!s.accounts.ages || !s.accounts.aged) return std::nullopt;
-  const auto at = [&](std::int64_t passed) { return *s.accounts.aged + passed * interval; };
-  const std::int64_t most = distance(*s.accounts.aged, kTimeMax / 2) / interval;
-  std::int64_t none = distance(*s.accounts.aged, now) / interval;
+  const Duration interval = s.config().priority.interval;
+  if (!s.accounts().ages || !s.accounts().aged) return std::nullopt;
+  const auto at = [&](std::int64_t passed) { return *s.accounts().aged + passed * interval; };
+  const std::int64_t most = distance(*s.accounts().aged, kTimeMax / 2) / interval;
+  std::int64_t none = distance(*s.accounts().aged, now) / interval;
   std::int64_t some = none + 1;
   for (std::int64_t step = 1; some <= most && !lets_in_at(s, at(some)); step *= 2)
     none = std::exchange(some, some + std::min(step, most));

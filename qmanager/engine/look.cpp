@@ -35,8 +35,8 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
 
 Status Scheduler::check_waits(JobId id) const {
   const State& s = *state_;
-  if (const Scheduler* inner = s.advances.within(id)) return inner->check_waits(id);
-  const Job* job = s.jobs.find(id);
+  if (const Scheduler* inner = s.advances().within(id)) return inner->check_waits(id);
+  const Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   return {};
@@ -44,11 +44,11 @@ Status Scheduler::check_waits(JobId id) const {
 
 Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
   State& s = *state_;
-  if (const Scheduler* inner = s.advances.within(id)) {
+  if (const Scheduler* inner = s.advances().within(id)) {
     Result<Outlook> within = inner->outlook(id);
-    const JobId number = s.advances.of_job->at(id);
-    const Advance& advance = s.advances.all.at(number);
-    if (within && s.progress.clock < advance.request.when.begin)
+    const JobId number = s.advances().of_job->at(id);
+    const Advance& advance = s.advances().all.at(number);
+    if (within && s.progress().clock < advance.request.when.begin)
       within->reason =
           fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
     else if (within)
@@ -56,11 +56,11 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
     return within;
   }
   if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
-  const Job& job = *std::as_const(s.jobs).find(id);
-  Outlook outlook{cause_of(s, job, s.progress.clock).text,
+  const Job& job = *std::as_const(s.jobs()).find(id);
+  Outlook outlook{cause_of(s, job, s.progress().clock).text,
                   job.reserved ? job.planned : std::nullopt, 0};
   if (job.place != Job::Place::pending) return outlook;
-  outlook.position = s.queues.of(job).pending.position(job.key);
+  outlook.position = s.queues().of(job).pending.position(job.key);
   return outlook;
 }
 
@@ -79,32 +79,32 @@ void tell_rank(PriorityBreakdown& breakdown, const Job& job, const std::string& 
 
 Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
-  if (const Scheduler* inner = s.advances.within(id)) return inner->priority(id, now);
-  const Job* job = s.jobs.find(id);
+  if (const Scheduler* inner = s.advances().within(id)) return inner->priority(id, now);
+  const Job* job = s.jobs().find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
-  PriorityBreakdown breakdown =
-      priority_of(s.config.priority, *s.accounts.fairshare, *job, s.queues.length_of(*job), now);
+  PriorityBreakdown breakdown = priority_of(s.config().priority, *s.accounts().fairshare, *job,
+                                            s.queues().length_of(*job), now);
   breakdown.fixed = job->fixed_priority || job->request.urgency == kUrgencyExpedite ||
-                    qos_of(s.config, *job).next_to_run;
-  const bool ranked = is_ranked(s.queues, *job);
-  if (breakdown.fixed || (!s.config.priority.active() && !ranked))
+                    qos_of(s.config(), *job).next_to_run;
+  const bool ranked = is_ranked(s.queues(), *job);
+  if (breakdown.fixed || (!s.config().priority.active() && !ranked))
     breakdown.priority = job->fixed_priority.value_or(-key_of(s, *job).rank);
   else if (ranked && job->ranked)
-    tell_rank(breakdown, *job, s.queues.of(*job).config.policy);
+    tell_rank(breakdown, *job, s.queues().of(*job).config.policy);
   return breakdown;
 }
 
 std::optional<Time> Scheduler::counts_use_since(Time now) const {
-  if (!state_->accounts.counts_usage) return std::nullopt;
-  const FairshareConfig& fairshare = state_->config.priority.fairshare;
+  if (!state_->accounts().counts_usage) return std::nullopt;
+  const FairshareConfig& fairshare = state_->config().priority.fairshare;
   return now - fairshare.depth * fairshare.interval;
 }
 
 void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval ran) {
-  if (!state_->accounts.counts_usage || ran.end <= ran.begin) return;
+  if (!state_->accounts().counts_usage || ran.end <= ran.begin) return;
   JobRequest settled = job;
-  if (settled.queue.empty()) settled.queue = state_->config.default_queue;
-  change().accounts.fairshare.edit().charge(settled, std::max<std::int64_t>(1, procs), ran);
+  if (settled.queue.empty()) settled.queue = state_->config().default_queue;
+  change().accounts().fairshare.edit().charge(settled, std::max<std::int64_t>(1, procs), ran);
 }
 
 void QueueCounts::add(const QueueCounts& other) {
@@ -130,7 +130,7 @@ void QueueStatus::add(const QueueStatus& within) {
 
 std::vector<QueueStatus> Scheduler::queues() const {
   std::vector<QueueStatus> all;
-  for (const Queue& queue : state_->queues.all)
+  for (const Queue& queue : state_->queues().all)
     all.push_back({.name = queue.name,
                    .policy = queue.hooks ? queue.config.policy : queue.policy.name,
                    .hooks = queue.hooks ? std::optional(queue.hooks->status()) : std::nullopt,
@@ -141,15 +141,16 @@ std::vector<QueueStatus> Scheduler::queues() const {
                    .considered = queue.walk.considered,
                    .counts = queue.counts});
   // Waiting jobs, up to a million, are counted as they come and go; reservations are few.
-  const auto of = [&](JobId id) -> QueueStatus& { return all[state_->jobs.find(id)->queue]; };
-  for (const JobId id : *state_->queues.aside) ++of(id).blocked;
-  for (const auto& [end, id] : *state_->plan.running) ++of(id).running;
-  for (const auto& [begin, id] : *state_->plan.reservations) ++of(id).reserved;
-  for (const auto& [id, advance] : state_->advances.all) {
+  const auto of = [&](JobId id) -> QueueStatus& { return all[state_->jobs().find(id)->queue]; };
+  for (const JobId id : *state_->queues().aside) ++of(id).blocked;
+  for (const auto& [end, id] : *state_->plan().running) ++of(id).running;
+  for (const auto& [begin, id] : *state_->plan().reservations) ++of(id).reserved;
+  for (const auto& [id, advance] : state_->advances().all) {
     const std::vector<QueueStatus> within = advance.inner->queues();
     for (std::size_t i = 0; i < all.size(); ++i) all[i].add(within[i]);
   }
-  for (std::size_t i = 0; i < all.size(); ++i) all[i].counts.add(state_->queues.all[i].in_advances);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].counts.add(state_->queues().all[i].in_advances);
   return all;
 }
 
@@ -162,12 +163,12 @@ std::vector<Consumes> consumed(const Units& units) {
 }
 
 PlannedSpan span_of(const Scheduler::State& state, JobId id) {
-  const Job& job = *state.jobs.find(id);
-  Units units = state.plan.machine->units_of(id);
+  const Job& job = *state.jobs().find(id);
+  Units units = state.plan().machine->units_of(id);
   resource::Allocation& allocation = units.allocation;
-  const std::int64_t procs = job.request.slots ? state.plan.machine->procs_held(id) : job.procs;
+  const std::int64_t procs = job.request.slots ? state.plan().machine->procs_held(id) : job.procs;
   return {.job = id,
-          .queue = state.queues.of(job).name,
+          .queue = state.queues().of(job).name,
           .reserved = job.reserved,
           .when = allocation.when,
           .procs = procs,
@@ -175,7 +176,7 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
           .allocation = std::move(allocation),
           .environment = job.request.environments.empty()
                              ? job.request.environment
-                             : state.plan.machine->settled(job.request).environment,
+                             : state.plan().machine->settled(job.request).environment,
           .slots = slots_with(job.request, procs)};
 }
 
@@ -193,16 +194,16 @@ Scheduler& Scheduler::asked(Time now) const {
 }
 
 const Scheduler& Scheduler::asked() const {
-  return state_->whole.fork != nullptr ? *state_->whole.fork : asked(state_->progress.clock);
+  return state_->whole.fork != nullptr ? *state_->whole.fork : asked(state_->progress().clock);
 }
 
 std::vector<PlannedSpan> Scheduler::plan(Time now) const {
   const State& s = *asked(now).state_;
   std::vector<PlannedSpan> spans;
-  for (const auto& [end, id] : *s.plan.running) spans.push_back(span_of(s, id));
-  for (const auto& [begin, id] : *s.plan.reservations) spans.push_back(span_of(s, id));
-  for (const auto& [id, advance] : s.advances.all) {
-    Units units = s.plan.machine->units_of(id);
+  for (const auto& [end, id] : *s.plan().running) spans.push_back(span_of(s, id));
+  for (const auto& [begin, id] : *s.plan().reservations) spans.push_back(span_of(s, id));
+  for (const auto& [id, advance] : s.advances().all) {
+    Units units = s.plan().machine->units_of(id);
     resource::Allocation& allocation = units.allocation;
     const bool later = allocation.when.begin > now;
     spans.push_back({.job = id,
@@ -210,7 +211,7 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) const {
                      .reserved = later,
                      .advance = true,
                      .when = allocation.when,
-                     .procs = s.plan.machine->procs_held(id),
+                     .procs = s.plan().machine->procs_held(id),
                      .consumes = consumed(units),
                      .allocation = std::move(allocation),
                      .environment = advance.environment,
@@ -243,13 +244,13 @@ std::string why_closed(const Queue& queue) {
 
 std::vector<Window> Scheduler::windows(Time now) const {
   const State& s = *asked(now).state_;
-  if (closed_queues(now).size() == s.queues.all.size()) return {};
-  return s.plan.machine->windows(now);
+  if (closed_queues(now).size() == s.queues().all.size()) return {};
+  return s.plan().machine->windows(now);
 }
 
 std::vector<ClosedQueue> Scheduler::closed_queues(Time now) const {
   std::vector<ClosedQueue> closed;
-  for (const Queue& queue : asked(now).state_->queues.all)
+  for (const Queue& queue : asked(now).state_->queues().all)
     if (std::string reason = why_closed(queue); !reason.empty())
       closed.push_back({queue.name, std::move(reason)});
   return closed;

@@ -24,23 +24,23 @@ std::int64_t order_of(double priority) {
 // Without a policy that a user wrote: the urgency, or the sum of what is weighted.
 std::int64_t built_in_priority(Parts<const SchedulerConfig, const Queues> state, const Job& job,
                                const Fairshare& usage, Time t) {
-  const PriorityConfig& config = state.config.priority;
+  const PriorityConfig& config = state.config().priority;
   if (!config.active()) return job.request.urgency;
-  return priority_of(config, usage, job, state.queues.length_of(job), t).priority;
+  return priority_of(config, usage, job, state.queues().length_of(job), t).priority;
 }
 
 }  // namespace
 
 OrderKey key_at(Parts<const SchedulerConfig, const Queues> state, const Job& job,
                 const Fairshare& usage, Time t) {
-  const bool ranked = is_ranked(state.queues, job);
+  const bool ranked = is_ranked(state.queues(), job);
   std::int64_t priority = 0;
   if (job.fixed_priority)
     priority = ranked ? order_of(static_cast<double>(*job.fixed_priority))
                       : std::clamp(*job.fixed_priority, -kLargest, kLargest);
   else if (job.request.urgency == kUrgencyExpedite)
     priority = kExpedited;
-  else if (qos_of(state.config, job).next_to_run)
+  else if (qos_of(state.config(), job).next_to_run)
     priority = kNextToRun;
   else if (ranked)
     priority =
@@ -52,16 +52,16 @@ OrderKey key_at(Parts<const SchedulerConfig, const Queues> state, const Job& job
 
 OrderKey key_of(Parts<const SchedulerConfig, const Queues, const Accounts, const Progress> state,
                 const Job& job) {
-  const Accounts& accounts = state.accounts;
-  return key_at(state, job, *accounts.fairshare, accounts.aged.value_or(state.progress.clock));
+  const Accounts& accounts = state.accounts();
+  return key_at(state, job, *accounts.fairshare, accounts.aged.value_or(state.progress().clock));
 }
 
 void renew_keys_aside(
     Parts<const SchedulerConfig, Jobs, const Queues, const Accounts, const Progress> s,
     const std::function<bool(const Queue&)>& of) {
-  for (const JobId id : *s.queues.aside) {
-    Job& job = *s.jobs.find(id);
-    if (of(s.queues.of(job))) job.key = key_of(s, job);
+  for (const JobId id : *s.queues().aside) {
+    Job& job = *s.jobs().find(id);
+    if (of(s.queues().of(job))) job.key = key_of(s, job);
   }
 }
 

@@ -23,13 +23,13 @@ const AttributePlaces::Counts& AttributePlaces::with(const std::string& key,
   const auto [at, is_new] = known_.try_emplace({key, value});
   Counts& counts = at->second;
   if (!is_new) return counts;
-  for (const auto& [end, id] : *s_.plan.running) {
-    const auto& attributes = s_.jobs.find(id)->request.attributes;
+  for (const auto& [end, id] : *s_.plan().running) {
+    const auto& attributes = s_.jobs().find(id)->request.attributes;
     if (!attributes) continue;
     const auto found = attributes->find(key);
     if (found == attributes->end() || found->second != value) continue;
     std::set<resource::VertexId> above;
-    for (const NodeId& one : s_.plan.machine->nodes_of(id)) {
+    for (const NodeId& one : s_.plan().machine->nodes_of(id)) {
       ++counts.on[one.node];
       if (above.insert(one.above).second) ++counts.below[one.above];
     }
@@ -59,13 +59,14 @@ std::int64_t NodeView::near(const std::string& key, const std::string& value) co
 resource::Allocation placed_by_policy(
     Parts<const SchedulerConfig, const Jobs, Plan, Progress, const Queues, Accounts> s,
     const Job& job, resource::Allocation given, Time now) {
-  const Queue& queue = s.queues.of(job);
+  const Queue& queue = s.queues().of(job);
   if (queue.hooks == nullptr || !queue.hooks->has(Hook::score)) return given;
   AttributePlaces jobs(s);
   const PolicyView view(s, queue, now);
-  resource::Allocation placed = s.plan.machine->place_by(job.request, now, [&](const Place& place) {
-    return queue.hooks->score(view_of(s, job, now), NodeView(place, jobs), view);
-  });
+  resource::Allocation placed =
+      s.plan().machine->place_by(job.request, now, [&](const Place& place) {
+        return queue.hooks->score(view_of(s, job, now), NodeView(place, jobs), view);
+      });
   if (placed.shares != given.shares && job.planned) freed(s);
   return placed;
 }

@@ -17,17 +17,17 @@ class PolicyView : public QueueView {
   const std::string& name() const override { return queue_.name; }
   Time now() const override { return now_; }
   Time wall_time(Time when) const override {
-    return s_.config.wall_time && when != kTimeMax ? s_.config.wall_time(when) : when;
+    return s_.config().wall_time && when != kTimeMax ? s_.config().wall_time(when) : when;
   }
   std::int64_t second_of_day() const override;
-  std::int64_t ticks_per_second() const override { return s_.config.priority.ticks_per_second; }
-  std::int64_t procs() const override { return s_.plan.machine->procs(); }
-  std::int64_t free_procs() const override { return s_.plan.machine->free_procs(now_); }
+  std::int64_t ticks_per_second() const override { return s_.config().priority.ticks_per_second; }
+  std::int64_t procs() const override { return s_.plan().machine->procs(); }
+  std::int64_t free_procs() const override { return s_.plan().machine->free_procs(now_); }
   std::int64_t pending() const override { return static_cast<std::int64_t>(queue_.pending.size()); }
   std::int64_t reserved() const override;
   UserUse user(const std::string& name) const override;
   Window window() const override;
-  Time grant_ends() const override { return s_.plan.machine->horizon().end; }
+  Time grant_ends() const override { return s_.plan().machine->horizon().end; }
 
  private:
   PolicyParts s_;

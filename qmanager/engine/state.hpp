@@ -20,20 +20,27 @@ struct WholeFork {
 
 struct Scheduler::State {
   explicit State(std::shared_ptr<const SchedulerConfig> settings)
-      : config(*settings), tells_waits(settings->tell_waits), settings_(std::move(settings)) {}
+      : tells_waits(settings->tell_waits), settings_(std::move(settings)) {}
 
-  const SchedulerConfig& config;
   bool tells_waits;
   bool has_hosts = false;  // consumables of queues are per host
-
-  Jobs jobs;
-  Plan plan;
-  Progress progress;
-  Queues queues;
-  Accounts accounts;
-  Advances advances;
-  Preemption preemption;
   mutable WholeFork whole;
+
+  const SchedulerConfig& config() const { return *settings_; }
+  Jobs& jobs() { return jobs_; }
+  const Jobs& jobs() const { return jobs_; }
+  Plan& plan() { return plan_; }
+  const Plan& plan() const { return plan_; }
+  Progress& progress() { return progress_; }
+  const Progress& progress() const { return progress_; }
+  Queues& queues() { return queues_; }
+  const Queues& queues() const { return queues_; }
+  Accounts& accounts() { return accounts_; }
+  const Accounts& accounts() const { return accounts_; }
+  Advances& advances() { return advances_; }
+  const Advances& advances() const { return advances_; }
+  Preemption& preemption() { return preemption_; }
+  const Preemption& preemption() const { return preemption_; }
 
   // The same once more, for what-if: nothing that happens there is seen here. This must not change
   // as long as the other one is in use.
@@ -41,13 +48,20 @@ struct Scheduler::State {
 
  private:
   std::shared_ptr<const SchedulerConfig> settings_;
+  Jobs jobs_;
+  Plan plan_;
+  Progress progress_;
+  Queues queues_;
+  Accounts accounts_;
+  Advances advances_;
+  Preemption preemption_;
 };
 
 // ---- of a job
 
 const QosConfig& qos_of(const SchedulerConfig& config, const Job& job);
 inline bool is_preemptible(Parts<const Queues> s, const Job& job) {
-  return job.request.preemptible || s.queues.of(job).config.preemptible;
+  return job.request.preemptible || s.queues().of(job).config.preemptible;
 }
 // This job is the one that is looked at now: where a crash happens, it is known.
 inline void look_at(const SchedulerConfig& config, JobId job) {
@@ -78,9 +92,9 @@ void count_waiting(Job& job, bool counts, Time now);
 
 // Something is free that was not: all may be different now.
 inline void freed(Parts<Plan, Progress> s) {
-  ++s.plan.epoch;
-  ++s.plan.version;
-  s.progress.dirty = true;
+  ++s.plan().epoch;
+  ++s.plan().version;
+  s.progress().dirty = true;
 }
 
 // Of a job that names an advance reservation: as submit() and recover().

@@ -15,11 +15,11 @@ struct NextDue {
 
 NextDue next_due(Parts<Jobs, const Plan, const Queues> s, Time now) {
   NextDue next;
-  for (const auto& [when, id] : *s.plan.reservations) {
+  for (const auto& [when, id] : *s.plan().reservations) {
     if (when > now) break;
-    Job& job = *s.jobs.find(id);
-    const Time patience = saturating_add(when, s.queues.of(job).config.reservation_retry);
-    if (now >= patience || s.plan.machine->intact(id)) {
+    Job& job = *s.jobs().find(id);
+    const Time patience = saturating_add(when, s.queues().of(job).config.reservation_retry);
+    if (now >= patience || s.plan().machine->intact(id)) {
       next.job = &job;
       break;
     }
@@ -31,16 +31,16 @@ NextDue next_due(Parts<Jobs, const Plan, const Queues> s, Time now) {
 // It starts as it was reserved for. A range of slots is planned anew: its limits may leave fewer
 // than it has reserved.
 Machine::Outcome outcome_of(Parts<Plan, Queues, const Accounts> s, Job& job, Time now) {
-  const Duration length = s.queues.length_of(job);
-  const bool limited = job.request.slots && s.accounts.has_limits;
+  const Duration length = s.queues().length_of(job);
+  const bool limited = job.request.slots && s.accounts().has_limits;
   if (*job.planned == now && !limited) {
-    Machine::Outcome claimed = s.plan.machine->claim(job.request, now, length);
+    Machine::Outcome claimed = s.plan().machine->claim(job.request, now, length);
     if (std::holds_alternative<resource::Allocation>(claimed)) no_longer_reserved(s, job);
     return claimed;
   }
   unreserve(s, job, now);
-  return s.plan.machine->start(limited ? within_limits(s, job, now, Bound::soft) : job.request, now,
-                               length);
+  return s.plan().machine->start(limited ? within_limits(s, job, now, Bound::soft) : job.request,
+                                 now, length);
 }
 
 }  // namespace
@@ -54,11 +54,11 @@ std::optional<Time> start_due(
     if (next.patience && (!patience || *next.patience < *patience)) patience = next.patience;
     if (next.job == nullptr) return patience;
     Job& job = *next.job;
-    look_at(s.config, job.request.id);
-    if (auto over = s.accounts.limiter->over(job, now, s.queues.length_of(job), true)) {
+    look_at(s.config(), job.request.id);
+    if (auto over = s.accounts().limiter->over(job, now, s.queues().length_of(job), true)) {
       unreserve(s, job, now);
-      ++s.plan.epoch;
-      wake_when_under(s.queues.of(job), *over);
+      ++s.plan().epoch;
+      wake_when_under(s.queues().of(job), *over);
       job.detail = std::move(over->reason);
       deciding.tell_why(job, Why::limit);
       continue;

@@ -20,16 +20,17 @@ namespace {
 // new end.
 Time stretch(Parts<const SchedulerConfig, Plan, Advances> s, const Job& job, Time now) {
   const JobId id = job.request.id;
-  look_at(s.config, id);
+  look_at(s.config(), id);
   std::vector<Time> ends{stretched_end(job.started, now)};
-  for (const auto& [advance, held] : s.advances.all)
+  for (const auto& [advance, held] : s.advances().all)
     if (held.request.when.begin > now) ends.push_back(held.request.when.begin);
   std::sort(ends.begin() + 1, ends.end(), std::greater<>());
   for (const Time end : ends) {
-    if (end <= ends.front() && s.plan.machine->set_end(id, end)) return end;
+    if (end <= ends.front() && s.plan().machine->set_end(id, end)) return end;
   }
-  if (!s.advances.all.empty() && now < s.plan.machine->horizon().end)
-    s.advances.intruders.emplace(id, Intruder{s.plan.machine->units_of(id), {job.started, now}});
+  if (!s.advances().all.empty() && now < s.plan().machine->horizon().end)
+    s.advances().intruders.emplace(id,
+                                   Intruder{s.plan().machine->units_of(id), {job.started, now}});
   return kTimeMax;
 }
 
@@ -37,25 +38,25 @@ Time stretch(Parts<const SchedulerConfig, Plan, Advances> s, const Job& job, Tim
 
 void hold_overruns(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts, Advances> s,
                    Time now) {
-  if (s.progress.boundary && now >= *s.progress.boundary) freed(s);
-  if (s.config.ends_on_limit)
-    for (const auto& [end, id] : *s.plan.running) {
+  if (s.progress().boundary && now >= *s.progress().boundary) freed(s);
+  if (s.config().ends_on_limit)
+    for (const auto& [end, id] : *s.plan().running) {
       if (end > now) break;
-      s.plan.machine->vacate(id, now);
+      s.plan().machine->vacate(id, now);
     }
-  const Time late = s.config.ends_on_limit ? now : saturating_add(now, 1);
+  const Time late = s.config().ends_on_limit ? now : saturating_add(now, 1);
   std::vector<JobId> over;
-  for (const auto& [end, id] : *s.plan.running) {
+  for (const auto& [end, id] : *s.plan().running) {
     if (end >= late) break;
     over.push_back(id);
   }
   if (over.empty()) return;
   drop_reservations(s, now, Kept::go);
   freed(s);
-  s.progress.sliced = false;
+  s.progress().sliced = false;
   for (JobId id : over) {
-    if (s.advances.intruders.contains(id)) continue;  // hold_intruders() sees to it
-    Job& job = *s.jobs.find(id);
+    if (s.advances().intruders.contains(id)) continue;  // hold_intruders() sees to it
+    Job& job = *s.jobs().find(id);
     moved_end(s, job, stretch(s, job, now));
   }
 }

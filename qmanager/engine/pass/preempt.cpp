@@ -37,12 +37,12 @@ class Trial {
  public:
   Trial(Parts<const Jobs, const Plan, const Queues> state, const Job& job, Time now)
       : job_(job),
-        rule_(state.queues.of(job).config.preempt),
+        rule_(state.queues().of(job).config.preempt),
         now_(now),
-        length_(state.queues.length_of(job)),
-        machine_(state.plan.machine->clone()) {
-    for (const auto& [when, id] : *state.plan.reservations) {
-      const Job& reserved = *state.jobs.find(id);
+        length_(state.queues().length_of(job)),
+        machine_(state.plan().machine->clone()) {
+    for (const auto& [when, id] : *state.plan().reservations) {
+      const Job& reserved = *state.jobs().find(id);
       if (id == job.request.id || is_preemptible(state, reserved)) machine_->release(id, now);
     }
   }
@@ -76,7 +76,7 @@ class Trial {
 // In the order in which they are given up.
 std::vector<const Job*> candidates(Parts<const Jobs, const Preemption> state) {
   std::vector<const Job*> all;
-  for (const JobId id : *state.preemption.candidates) all.push_back(state.jobs.find(id));
+  for (const JobId id : *state.preemption().candidates) all.push_back(state.jobs().find(id));
   std::sort(all.begin(), all.end(), [](const Job* a, const Job* b) {
     return std::tuple(a->request.urgency, b->started, b->request.id) <
            std::tuple(b->request.urgency, a->started, a->request.id);
@@ -129,9 +129,9 @@ Room room_for(Parts<const Jobs, const Plan, const Queues, const Preemption> stat
 bool may_preempt(Parts<const Plan, const Queues, const Preemption> s, const Job& job, Time now) {
   const bool lacks_units =
       job.why == Why::resources || job.why == Why::reservations || job.why == Why::reserved;
-  const bool was_refused = job.no_room_at == s.plan.version && now < job.no_room_until;
+  const bool was_refused = job.no_room_at == s.plan().version && now < job.no_room_until;
   return lacks_units && !is_preemptible(s, job) && !job.request.immediate && !was_refused &&
-         s.preemption.of(job.request.id) == nullptr;
+         s.preemption().of(job.request.id) == nullptr;
 }
 
 // Jobs of the queue that the walk has left waiting, in its order.
@@ -143,7 +143,7 @@ std::vector<JobId> who_may_preempt(Parts<const Jobs, const Plan, const Queues, c
     const Job* const listed = queue.pending.at(slot);
     if (listed == nullptr) continue;
     if (*last < queue.pending.key_at(slot)) break;
-    if (may_preempt(s, s.jobs.seen(*listed), now)) waiting.push_back(listed->request.id);
+    if (may_preempt(s, s.jobs().seen(*listed), now)) waiting.push_back(listed->request.id);
   }
   return waiting;
 }
@@ -154,11 +154,11 @@ Time more_room_at(Parts<const Jobs, const Plan> s, const PreemptRule& rule, Time
   const Duration grace = std::max<Duration>(1, rule.grace);
   const Time reached = saturating_add(now, grace);
   Time end = kTimeMax;
-  if (const auto next = s.plan.running->upper_bound({reached, JobId{UINT64_MAX}});
-      next != s.plan.running->end())
+  if (const auto next = s.plan().running->upper_bound({reached, JobId{UINT64_MAX}});
+      next != s.plan().running->end())
     end = next->first;
-  for (const auto& [when, id] : *s.plan.reservations)
-    if (const Time planned = s.jobs.find(id)->planned_end; planned > reached)
+  for (const auto& [when, id] : *s.plan().reservations)
+    if (const Time planned = s.jobs().find(id)->planned_end; planned > reached)
       end = std::min(end, planned);
   return end == kTimeMax ? kTimeMax : end - grace;
 }
@@ -166,9 +166,9 @@ Time more_room_at(Parts<const Jobs, const Plan> s, const PreemptRule& rule, Time
 // What is reserved for the job, and for those whose places may be taken, is in nobody's way.
 void give_back_reservations(Parts<Jobs, Plan, Queues> s, JobId job, Time now) {
   std::vector<JobId> in_the_way;
-  for (const auto& [when, id] : *s.plan.reservations)
-    if (id == job || is_preemptible(s, *s.jobs.find(id))) in_the_way.push_back(id);
-  for (const JobId id : in_the_way) unreserve(s, *s.jobs.find(id), now);
+  for (const auto& [when, id] : *s.plan().reservations)
+    if (id == job || is_preemptible(s, *s.jobs().find(id))) in_the_way.push_back(id);
+  for (const JobId id : in_the_way) unreserve(s, *s.jobs().find(id), now);
 }
 
 // One that checkpoints has the grace; any other runs on until the job can start.
@@ -180,42 +180,42 @@ void give_way(Job& victim, const Job& job, const PreemptRule& rule, Time start, 
 }
 
 void preempt_for(PreemptParts s, Job& job, Time now, Deciding& deciding, Trying& trying) {
-  look_at(s.config, job.request.id);
+  look_at(s.config(), job.request.id);
   trying.reserve_for_the_entitled();  // what is reserved for others is not taken from them
   if (job.place != Job::Place::pending) return;
-  const PreemptRule& rule = s.queues.of(job).config.preempt;
+  const PreemptRule& rule = s.queues().of(job).config.preempt;
   const Room room = room_for(s, job, now);
   if (room.victims.empty()) {
-    job.no_room_at = s.plan.version;
+    job.no_room_at = s.plan().version;
     job.no_room_until = more_room_at(s, rule, now);
     return;
   }
   give_back_reservations(s, job.request.id, now);
   for (const JobId id : room.victims)
-    give_way(*s.jobs.find(id), job, rule, room.start, now, deciding);
-  s.preemption.claims.push_back({job.request.id, room.victims});
+    give_way(*s.jobs().find(id), job, rule, room.start, now, deciding);
+  s.preemption().claims.push_back({job.request.id, room.victims});
   trying.reserve(job, now);
-  s.progress.released = true;
+  s.progress().released = true;
   freed(s);
 }
 
 // False: it waits for nobody's end any more.
 bool serve(PreemptParts s, Claim& claim, Time now, Trying& trying) {
-  Job* const job = s.jobs.find(claim.job);
-  if (job == nullptr || job->place != Job::Place::pending || !s.queues.of(*job).started)
+  Job* const job = s.jobs().find(claim.job);
+  if (job == nullptr || job->place != Job::Place::pending || !s.queues().of(*job).started)
     return false;
   std::erase_if(claim.victims, [&](JobId id) {
-    const Job* const victim = std::as_const(s.jobs).find(id);
+    const Job* const victim = std::as_const(s.jobs()).find(id);
     return victim == nullptr || victim->preempted_for != claim.job;
   });
-  const Duration length = s.queues.length_of(*job);
+  const Duration length = s.queues().length_of(*job);
   const bool outlives_the_lease =
-      length != kTimeMax && saturating_add(now, length) > s.plan.machine->horizon().end;
-  if (outlives_the_lease || s.accounts.limiter->over(*job, now, length, false)) return false;
+      length != kTimeMax && saturating_add(now, length) > s.plan().machine->horizon().end;
+  if (outlives_the_lease || s.accounts().limiter->over(*job, now, length, false)) return false;
   Time not_before = now;
   if (job->reserved) {
     if (*job->planned <= now) return !claim.victims.empty();  // it is due
-    const auto earlier = s.plan.machine->earlier_start(job->request, now);
+    const auto earlier = s.plan().machine->earlier_start(job->request, now);
     if (!earlier) return !claim.victims.empty();
     not_before = *earlier;
     unreserve(s, *job, now);
@@ -226,22 +226,22 @@ bool serve(PreemptParts s, Claim& claim, Time now, Trying& trying) {
 }  // namespace
 
 void serve_claims(PreemptParts s, Time now, Deciding& deciding) {
-  if (s.preemption.claims.empty()) return;
+  if (s.preemption().claims.empty()) return;
   Trying trying(s, now, deciding);
-  std::vector<Claim> claims = std::exchange(s.preemption.claims, {});
+  std::vector<Claim> claims = std::exchange(s.preemption().claims, {});
   for (Claim& claim : claims)
-    if (serve(s, claim, now, trying)) s.preemption.claims.push_back(std::move(claim));
+    if (serve(s, claim, now, trying)) s.preemption().claims.push_back(std::move(claim));
 }
 
 std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Trying& trying) {
   std::optional<Time> again;
-  for (const Queue& queue : s.queues.all) {
+  for (const Queue& queue : s.queues().all) {
     const bool preempts = queue.started && queue.config.preempt.mode != PreemptMode::off;
-    if (!preempts || s.preemption.candidates->empty()) continue;
+    if (!preempts || s.preemption().candidates->empty()) continue;
     for (const JobId id : who_may_preempt(s, queue, now)) {
-      Job& job = *s.jobs.find(id);
+      Job& job = *s.jobs().find(id);
       preempt_for(s, job, now, deciding, trying);
-      const bool refused = job.no_room_at == s.plan.version && job.no_room_until > now;
+      const bool refused = job.no_room_at == s.plan().version && job.no_room_until > now;
       if (refused && job.no_room_until != kTimeMax && (!again || job.no_room_until < *again))
         again = job.no_room_until;
     }
@@ -253,15 +253,15 @@ std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Tryi
 
 Status Scheduler::recover_preemption(JobId id, JobId for_job, Time end, Time now) {
   State& s = change();
-  if (Scheduler* const inner = s.advances.within(id))
+  if (Scheduler* const inner = s.advances().within(id))
     return inner->recover_preemption(id, for_job, end, now);
-  Job* const job = s.jobs.find(id);
+  Job* const job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (auto moved = set_end(id, std::min(end, job->planned_end), now); !moved) return moved;
   job->preempted_for = for_job;
-  s.preemption.no_candidate(id);
-  auto& claims = s.preemption.claims;
+  s.preemption().no_candidate(id);
+  auto& claims = s.preemption().claims;
   const auto known = std::find_if(claims.begin(), claims.end(),
                                   [for_job](const Claim& claim) { return claim.job == for_job; });
   if (known == claims.end())

@@ -6,7 +6,7 @@ namespace holon::qmanager {
 
 void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts> s,
                     Time now) {
-  for (Queue& queue : s.queues.all) {
+  for (Queue& queue : s.queues().all) {
     if (!queue.hooks) continue;
     queue.hooks->begin_pass(now, queue.pending.size());
     if (queue.given_up || !queue.hooks->status().given_up) continue;
@@ -15,12 +15,12 @@ void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, c
     queue.policy = queue.base;
     queue.policy.keep = keep;
     queue.pending.reorder([&](Job* listed) {
-      Job& job = s.jobs.own(*listed);
+      Job& job = s.jobs().own(*listed);
       return job.key = key_of(s, job);
     });
     renew_keys_aside(s, [&](const Queue& of) { return &of == &queue; });
     freed(s);
-    s.progress.sliced = false;
+    s.progress().sliced = false;
   }
 }
 
@@ -37,9 +37,9 @@ Duration rest_after(const Queue& queue, std::int64_t ticks_per_second) {
 bool is_plain(Parts<const SchedulerConfig, const Queues, const Accounts> s, const Queue& queue) {
   const QueueConfig& config = queue.config;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
-  return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.accounts.has_limits &&
-         s.config.qos.empty() && !s.config.max_reservation && !s.accounts.counts_bypass &&
-         s.queues.immediate.empty() && config.buckets.empty() && config.chunk_size == 0 &&
+  return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.accounts().has_limits &&
+         s.config().qos.empty() && !s.config().max_reservation && !s.accounts().counts_bypass &&
+         s.queues().immediate.empty() && config.buckets.empty() && config.chunk_size == 0 &&
          config.threshold.type == ReservationThreshold::Type::none &&
          queue.backfill == BackfillOrder::queue_order &&
          queue.pending.size() <= static_cast<std::size_t>(config.queue_depth);
@@ -47,16 +47,16 @@ bool is_plain(Parts<const SchedulerConfig, const Queues, const Accounts> s, cons
 
 // Would it start if it were looked at now, as far as is known? False: certainly not.
 bool could_start(Parts<const Plan, const Queues> s, const Queue& queue, const Job& job, Time now) {
-  const ShapeMemo& memo = s.plan.shapes[job.shape];
+  const ShapeMemo& memo = s.plan().shapes[job.shape];
   const bool has_failed =
-      memo.epoch == s.plan.epoch && memo.length <= s.plan.ticks(s.queues.length_of(job), now);
-  return !(queue.policy.keep && has_failed) && !s.plan.machine->hopeless(job.request, now);
+      memo.epoch == s.plan().epoch && memo.length <= s.plan().ticks(s.queues().length_of(job), now);
+  return !(queue.policy.keep && has_failed) && !s.plan().machine->hopeless(job.request, now);
 }
 
 // May its reservation become a start in this pass, so that another job gets one?
 bool may_be_served(Parts<const Plan, const Progress> s, const Job& job, Time now) {
   return *job.planned <= now ||
-         (s.progress.released && !s.plan.machine->hopeless(job.request, now));
+         (s.progress().released && !s.plan().machine->hopeless(job.request, now));
 }
 
 // Can the order of the queue make a difference now? Where reservations are kept, it does to two of
@@ -69,14 +69,14 @@ bool order_matters(RankedParts s, const Queue& queue, Time now) {
   // a moment, though nothing can start then, the reservation comes due.
   if (!queue.policy.keep && queue.policy.reservations > 0) return true;
   const bool keep = queue.policy.keep && queue.policy.backfill;
-  const bool released = s.progress.released;
+  const bool released = s.progress().released;
   if (keep && released && queue.reserved > 1) return true;
   const bool reserves = keep && queue.reserved < queue.policy.reservations;
   const std::size_t enough = keep && !(released && queue.reserved > 0) ? 2 : 1;
   std::size_t rivals = 0;
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     if (queue.pending.at(slot) == nullptr) continue;
-    const Job& job = s.jobs.seen(*queue.pending.at(slot));
+    const Job& job = s.jobs().seen(*queue.pending.at(slot));
     if (job.reserved && may_be_served(s, job, now)) return true;
     if (!job.reserved && (reserves || could_start(s, queue, job, now)) && ++rivals == enough)
       return true;
@@ -86,8 +86,8 @@ bool order_matters(RankedParts s, const Queue& queue, Time now) {
 
 // Is nobody asked, since no answer could make a difference?
 bool order_is_idle(RankedParts s, const Queue& queue, Time now) {
-  if (!s.config.shortcuts) return false;
-  if (!queue.policy.keep && s.plan.machine->exhausted(now)) return true;
+  if (!s.config().shortcuts) return false;
+  if (!queue.policy.keep && s.plan().machine->exhausted(now)) return true;
   return !order_matters(s, queue, now);
 }
 
@@ -96,7 +96,7 @@ bool rank_by_policy(
     Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s,
     Queue& queue, Time now) {
   if (queue.pending.empty()) return false;
-  const Duration rest = rest_after(queue, s.config.priority.ticks_per_second);
+  const Duration rest = rest_after(queue, s.config().priority.ticks_per_second);
   if (queue.ranked_at && now < saturating_add(*queue.ranked_at, rest)) return false;
   if (order_is_idle(s, queue, now)) return false;
   bool asked = false;
@@ -106,14 +106,14 @@ bool rank_by_policy(
     if (listed == nullptr || listed->rank_lasts) continue;
     queue.ranks_change = true;
     if (listed->ranked_at == now) continue;
-    rank(s, s.jobs.own(*listed), now);
+    rank(s, s.jobs().own(*listed), now);
     asked = true;
   }
   if (!asked) return false;
   queue.ranked_at = now;
-  look_at(s.config, JobId());
+  look_at(s.config(), JobId());
   return queue.pending.rekey(queue.walk.last, [&](Job* listed) {
-    Job& job = s.jobs.own(*listed);
+    Job& job = s.jobs().own(*listed);
     return job.key = key_of(s, job);
   });
 }
@@ -123,17 +123,17 @@ bool rank_by_policy(
 bool rank_by_policies(
     Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s, Time now) {
   bool changed = false;
-  for (Queue& queue : s.queues.all)
+  for (Queue& queue : s.queues().all)
     if (queue.hooks && queue.started && queue.hooks->has(Hook::priority))
       changed = rank_by_policy(s, queue, now) || changed;
   return changed;
 }
 
 bool ranks_may_change(RankedParts s, Time now) {
-  for (const Queue& queue : s.queues.all) {
+  for (const Queue& queue : s.queues().all) {
     if (!queue.started || !queue.ranks_change || queue.pending.empty()) continue;
-    if (!s.config.shortcuts) return true;
-    if (!s.plan.machine->exhausted(now) && order_matters(s, queue, now)) return true;
+    if (!s.config().shortcuts) return true;
+    if (!s.plan().machine->exhausted(now) && order_matters(s, queue, now)) return true;
   }
   return false;
 }

@@ -11,7 +11,7 @@ namespace {
 void send_away(Advances& advances, Advance& advance, Time now, const std::string& reason,
                Deciding& deciding) {
   std::vector<JobId> all;
-  for (const auto& [id, job] : advance.inner->state().jobs.all()) all.push_back(id);
+  for (const auto& [id, job] : advance.inner->state().jobs().all()) all.push_back(id);
   std::sort(all.begin(), all.end());
   for (const JobId id : all) {
     if (!advance.inner->cancel(id, now)) continue;  // it runs, and that has been told
@@ -23,15 +23,16 @@ void send_away(Advances& advances, Advance& advance, Time now, const std::string
 // True: no job of it runs any more, and its resources are free.
 bool close_advance(Parts<Plan, Progress, Queues, Advances> s, JobId id, Advance& advance, Time now,
                    Deciding& deciding) {
-  send_away(s.advances, advance, now,
+  send_away(s.advances(), advance, now,
             fmt::format("advance reservation {} {}", id.value(),
                         advance.cancelled ? "was cancelled" : "is over"),
             deciding);
   if (advance.inner->running() > 0) return false;
   const std::vector<QueueStatus> within = advance.inner->queues();
-  for (std::size_t i = 0; i < within.size(); ++i) s.queues.all[i].in_advances.add(within[i].counts);
-  s.plan.machine->release(id, now);
-  s.advances.intruders.erase(id);
+  for (std::size_t i = 0; i < within.size(); ++i)
+    s.queues().all[i].in_advances.add(within[i].counts);
+  s.plan().machine->release(id, now);
+  s.advances().intruders.erase(id);
   freed(s);
   return true;
 }
@@ -41,9 +42,9 @@ StepResult step_within(Parts<Accounts, Advances> s, Advance& advance, Time now, 
   StepResult step = advance.inner->step(now, budget);
   for (Decision& decision : step.decisions) {
     if (const auto* reject = std::get_if<Reject>(&decision))
-      s.advances.of_job.edit().erase(reject->job);
+      s.advances().of_job.edit().erase(reject->job);
     if (const auto* start = std::get_if<Start>(&decision))
-      s.accounts.job_runs(*advance.inner->state().jobs.find(start->job));
+      s.accounts().job_runs(*advance.inner->state().jobs().find(start->job));
     deciding.pass_on(std::move(decision));
   }
   return step;
@@ -52,7 +53,7 @@ StepResult step_within(Parts<Accounts, Advances> s, Advance& advance, Time now, 
 }  // namespace
 
 void close_advances(Parts<Plan, Progress, Queues, Advances> s, Time now, Deciding& deciding) {
-  auto& all = s.advances.all;
+  auto& all = s.advances().all;
   for (auto at = all.begin(); at != all.end();)
     at = at->second.over(now) && close_advance(s, at->first, at->second, now, deciding)
              ? all.erase(at)
@@ -64,10 +65,10 @@ Served serve_advances(Parts<Accounts, Advances> s, Time now, Budget budget, Deci
   const auto wake_at = [&](Time t) {
     if (t > now && t != kTimeMax && (!served.wake || t < *served.wake)) served.wake = t;
   };
-  for (auto& [id, advance] : s.advances.all) {
+  for (auto& [id, advance] : s.advances().all) {
     const Interval when = advance.request.when;
     if (advance.over(now)) {
-      wake_at(s.advances.intruders.at(id).when.end);
+      wake_at(s.advances().intruders.at(id).when.end);
     } else if (now < when.begin) {
       wake_at(when.begin);
     } else {

@@ -48,16 +48,17 @@ bool past_threshold(Queue& queue, const Job& job, Duration length, std::int64_t 
 }  // namespace
 
 bool entitled(const PolicyParts& s, Queue& queue, Job& job, Time now) {
-  const QosConfig& qos = qos_of(s.config, job);
+  const QosConfig& qos = qos_of(s.config(), job);
   if (!job.request.reserve || qos.no_reservation) return false;
   if (qos.reserve_always) return true;
   const auto bucket = bucket_of(queue, job);
   if (!bucket) return false;
-  const auto& most = s.config.max_reservation;
-  if (most && reservations_in_all(s.queues) >= *most) return false;
+  const auto& most = s.config().max_reservation;
+  if (most && reservations_in_all(s.queues()) >= *most) return false;
   if (const auto answer = policy_reserves(s, queue, job, now)) return *answer;
   if (queue.config.threshold.type != ThresholdType::none &&
-      !past_threshold(queue, job, s.queues.length_of(job), s.config.priority.ticks_per_second, now))
+      !past_threshold(queue, job, s.queues().length_of(job), s.config().priority.ticks_per_second,
+                      now))
     return false;
   const auto held = queue.walk.reservations.find(*bucket);
   const auto& buckets = queue.config.buckets;
@@ -75,12 +76,12 @@ void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& j
 
 bool plans_more_beside_kept(Parts<const SchedulerConfig, const Queues> s, const Queue& queue) {
   const auto keeps = [&](const Queue& q) { return &q != &queue && q.started && q.policy.keep; };
-  if (std::none_of(s.queues.all.begin(), s.queues.all.end(), keeps)) return false;
+  if (std::none_of(s.queues().all.begin(), s.queues().all.end(), keeps)) return false;
   if (queue.hooks && queue.hooks->has(Hook::may_reserve)) return true;
-  if (std::any_of(s.config.qos.begin(), s.config.qos.end(),
+  if (std::any_of(s.config().qos.begin(), s.config().qos.end(),
                   [](const auto& qos) { return qos.second.reserve_always; }))
     return true;
-  if (s.config.max_reservation && reservations_in_all(s.queues) >= *s.config.max_reservation)
+  if (s.config().max_reservation && reservations_in_all(s.queues()) >= *s.config().max_reservation)
     return false;
   const auto held = [&](int bucket) {
     const auto found = queue.walk.reservations.find(bucket);

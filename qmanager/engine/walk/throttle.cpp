@@ -23,16 +23,16 @@ bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accoun
     deciding.tell_why(job, Why::chunk);
     return true;
   }
-  if (!s.accounts.has_limits) return false;
-  const Accrual accrual = s.config.priority.accrual;
-  if (auto over = s.accounts.limiter.edit().over_idle(job, s.queues.length_of(job))) {
-    count_waiting(job, accrual == Accrual::always, s.progress.clock);
+  if (!s.accounts().has_limits) return false;
+  const Accrual accrual = s.config().priority.accrual;
+  if (auto over = s.accounts().limiter.edit().over_idle(job, s.queues().length_of(job))) {
+    count_waiting(job, accrual == Accrual::always, s.progress().clock);
     job.detail = std::move(*over);
     deciding.tell_why(job, Why::idle_limit);
     return true;
   }
-  auto over = s.accounts.limiter->over(job, now, s.queues.length_of(job), false);
-  count_waiting(job, !over || accrual != Accrual::full_policy, s.progress.clock);
+  auto over = s.accounts().limiter->over(job, now, s.queues().length_of(job), false);
+  count_waiting(job, !over || accrual != Accrual::full_policy, s.progress().clock);
   if (!over) return false;
   walk.over_soft = true;
   wake_when_under(queue, *over);
@@ -43,15 +43,15 @@ bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accoun
 
 bool limits_reach_reserved(Parts<const Jobs, const Plan, const Queues, const Accounts> s,
                            Time now) {
-  if (!s.accounts.has_limits) return false;
+  if (!s.accounts().has_limits) return false;
   const auto reached = [&](JobId id) {
-    const Job* const job = s.jobs.find(id);
-    if (job == nullptr || job->place != Job::Place::pending || s.queues.of(*job).policy.keep)
+    const Job* const job = s.jobs().find(id);
+    if (job == nullptr || job->place != Job::Place::pending || s.queues().of(*job).policy.keep)
       return false;
-    return s.accounts.limiter->over(*job, now, s.queues.length_of(*job), false).has_value();
+    return s.accounts().limiter->over(*job, now, s.queues().length_of(*job), false).has_value();
   };
-  const Plan::ByTime& planned = *s.plan.reservations;
-  return std::any_of(s.plan.entitled.begin(), s.plan.entitled.end(), reached) ||
+  const Plan::ByTime& planned = *s.plan().reservations;
+  return std::any_of(s.plan().entitled.begin(), s.plan().entitled.end(), reached) ||
          std::any_of(planned.begin(), planned.end(),
                      [&](const auto& reservation) { return reached(reservation.second); });
 }

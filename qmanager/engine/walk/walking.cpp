@@ -12,12 +12,12 @@ namespace holon::qmanager {
 // ---- which job is next
 
 void Walking::go_on() {
-  const bool& sliced = s_.progress.sliced;
-  if (s_.config.max_reservation) {
+  const bool& sliced = s_.progress().sliced;
+  if (s_.config().max_reservation) {
     for (bool more = true; more && !sliced;) {
       walk_in_one_order();
       more = false;
-      for (Queue& queue : s_.queues.all)
+      for (Queue& queue : s_.queues().all)
         if (queue.started && !sliced)
           more = fill_windows(s_, queue, now_, deciding_, trying_) || more;
     }
@@ -25,7 +25,7 @@ void Walking::go_on() {
   }
   // What those of the first would take back at once is not given away.
   for (const bool preempts : {true, false})
-    for (Queue& queue : s_.queues.all) {
+    for (Queue& queue : s_.queues().all) {
       if (!queue.started || (queue.config.preempt.mode != PreemptMode::off) != preempts) continue;
       do walk(queue);
       while (!sliced && fill_windows(s_, queue, now_, deciding_, trying_));
@@ -34,9 +34,9 @@ void Walking::go_on() {
 }
 
 void Walking::go_on_in_order() {
-  if (s_.progress.sliced) return;
-  if (s_.config.max_reservation) return walk_in_one_order();
-  for (Queue& queue : s_.queues.all)
+  if (s_.progress().sliced) return;
+  if (s_.config().max_reservation) return walk_in_one_order();
+  for (Queue& queue : s_.queues().all)
     if (queue.started) walk(queue);
 }
 
@@ -57,9 +57,9 @@ void Walking::walk(Queue& queue) {
 
 void Walking::walk_in_one_order() {
   std::vector<std::pair<Queue*, std::size_t>> at;
-  for (Queue& queue : s_.queues.all)
+  for (Queue& queue : s_.queues().all)
     if (queue.started) at.emplace_back(&queue, next_slot(queue));
-  while (!s_.progress.sliced) {
+  while (!s_.progress().sliced) {
     for (auto& [queue, slot] : at)
       while (slot < queue->pending.slots() && queue->pending.at(slot) == nullptr) ++slot;
     std::erase_if(at, [](const auto& place) {
@@ -79,8 +79,8 @@ void Walking::walk_in_one_order() {
 // Jobs that get a reservation at once, or one around which others are kept, or age by what limits
 // say, are looked at even on a full machine; other jobs are not.
 bool Walking::nothing_to_find(const Queue& queue) {
-  if (effort_.thorough || queue.policy.keep || s_.accounts.limits_stop_aging ||
-      !s_.plan.machine->exhausted(now_) || queue.walk.blocked_by.value() == 0)
+  if (effort_.thorough || queue.policy.keep || s_.accounts().limits_stop_aging ||
+      !s_.plan().machine->exhausted(now_) || queue.walk.blocked_by.value() == 0)
     return false;
   return !plans_more_beside_kept(s_, queue);
 }
@@ -91,24 +91,24 @@ bool Walking::look_at(Queue& queue, std::size_t slot) {
   if (walk.considered >= queue.config.queue_depth) walk.closed = true;
   if (nothing_to_find(queue) || walk.closed) return false;
   if (effort_.budget.jobs-- <= 0) {
-    s_.progress.sliced = true;
+    s_.progress().sliced = true;
     return false;
   }
   walk.last = queue.pending.key_at(slot);
-  consider(queue, s_.jobs.own(*queue.pending.at(slot)));
+  consider(queue, s_.jobs().own(*queue.pending.at(slot)));
   return true;
 }
 
 // ---- what becomes of it
 
 void Walking::consider(Queue& queue, Job& job) {
-  qmanager::look_at(s_.config, job.request.id);
-  Machine& machine = *s_.plan.machine;
+  qmanager::look_at(s_.config(), job.request.id);
+  Machine& machine = *s_.plan().machine;
   if (job.reserved) return pass_over(queue, job);
   // What is too large for the nodes that are here cannot be planned: it would be refused for ever.
-  if (s_.config.awaited && !machine.placeable(job.request))
+  if (s_.config().awaited && !machine.placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
-  const Duration length = s_.queues.length_of(job);
+  const Duration length = s_.queues().length_of(job);
   const bool outlives_the_lease =
       length != kTimeMax && saturating_add(now_, length) > machine.horizon().end;
   if (outlives_the_lease) return deciding_.stand_aside(job, Why::lease);
@@ -121,34 +121,35 @@ void Walking::consider(Queue& queue, Job& job) {
       return keep_in_line(queue, job, std::move(*reason));
   }
   const bool may_reserve = entitled(policy_, queue, job, now_);
-  if (!may_reserve && !queue.walk.in_order && qos_of(s_.config, job).no_backfill) {
+  if (!may_reserve && !queue.walk.in_order && qos_of(s_.config(), job).no_backfill) {
     deciding_.tell_why(job, Why::backfill, queue.walk.blocked_by);
     ++queue.walk.considered;
     return;
   }
-  if (queue.walk.by_window && !may_reserve) return leave_to_windows(s_.plan, queue, job, deciding_);
+  if (queue.walk.by_window && !may_reserve)
+    return leave_to_windows(s_.plan(), queue, job, deciding_);
   const bool at_once = queue.policy.keep && may_reserve;
   const Tried tried = at_once ? trying_.reserve(job, now_) : trying_.start(job);
-  if (tried == Tried::reserved) count_reservation(s_.config, queue, job);
+  if (tried == Tried::reserved) count_reservation(s_.config(), queue, job);
   if (tried == Tried::reserved || tried == Tried::not_now) wait(queue, job, may_reserve);
 }
 
 // The job still has its kept reservation. One that comes due now is not moved.
 void Walking::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
-  const Duration length = s_.queues.length_of(job);
-  static_cast<void>(s_.accounts.limiter.edit().over_idle(job, length));  // it waits as others do
-  const bool may_start = !s_.accounts.limiter->over(job, now_, length, false);
+  const Duration length = s_.queues().length_of(job);
+  static_cast<void>(s_.accounts().limiter.edit().over_idle(job, length));  // it waits as others do
+  const bool may_start = !s_.accounts().limiter->over(job, now_, length, false);
   if (walk.compress && may_start && *job.planned > now_) {
     trying_.reserve_for_the_entitled();
-    if (const auto earlier = s_.plan.machine->earlier_start(job.request, now_)) {
+    if (const auto earlier = s_.plan().machine->earlier_start(job.request, now_)) {
       const Time before = *job.planned;
       unreserve(s_, job, now_);
       const Tried tried = trying_.reserve(job, *earlier);
       if (tried != Tried::reserved || *job.planned != before) left_its_place();
       if (tried != Tried::reserved) {
         // Where a policy changes the order, one in front may get the reservation that is left.
-        if (queue.hooks) s_.progress.dirty = true;
+        if (queue.hooks) s_.progress().dirty = true;
         // Those behind it may leave it room.
         if (tried == Tried::not_now) wait(queue, job, true);
         return;
@@ -156,7 +157,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
     }
   }
   ++walk.considered;
-  count_reservation(s_.config, queue, job);
+  count_reservation(s_.config(), queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
   if (!queue.policy.backfill) walk.closed = true;
 }
@@ -164,10 +165,10 @@ void Walking::pass_over(Queue& queue, Job& job) {
 // What has failed may fit beside the place that a reservation was in: jobs behind it are tried in
 // this walk, and for those that this walk has passed there is another one, at once.
 void Walking::left_its_place() {
-  ++s_.plan.epoch;
-  const auto& queues = s_.queues.all;
+  ++s_.plan().epoch;
+  const auto& queues = s_.queues().all;
   if (std::any_of(queues.begin(), queues.end(), [](const Queue& q) { return q.walk.passed_by; }))
-    s_.progress.dirty = true;
+    s_.progress().dirty = true;
 }
 
 // A policy that a user wrote lets it not overtake those in front.
@@ -183,15 +184,15 @@ void Walking::keep_in_line(Queue& queue, Job& job, std::string reason) {
 void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
   Walk& walk = queue.walk;
   const JobId id = job.request.id;
-  if (!job.reserved && !s_.plan.machine->placeable(job.request))
+  if (!job.reserved && !s_.plan().machine->placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
   ++walk.considered;
   if (!may_reserve) walk.in_order = false;
   walk.passed_by = walk.passed_by || !job.reserved;
   if (!queue.policy.keep && may_reserve) {
-    count_reservation(s_.config, queue, job);
-    s_.plan.entitled.push_back(id);
-    if (!s_.config.shortcuts) trying_.reserve_for_the_entitled();
+    count_reservation(s_.config(), queue, job);
+    s_.plan().entitled.push_back(id);
+    if (!s_.config().shortcuts) trying_.reserve_for_the_entitled();
   }
   if (!job.reserved) deciding_.tell_shortage(job, walk);
   if (walk.blocked_by.value() == 0) walk.blocked_by = id;
@@ -203,14 +204,15 @@ void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
 // ---- what is left over
 
 void Walking::use_leftovers() {
-  for (Queue& queue : s_.queues.all) {
+  for (Queue& queue : s_.queues().all) {
     if (!queue.started || !queue.walk.over_soft || !queue.policy.backfill) continue;
     for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
       Job* const listed = queue.pending.at(slot);
       if (listed == nullptr) continue;
-      Job& job = s_.jobs.own(*listed);
+      Job& job = s_.jobs().own(*listed);
       if (job.why != Why::limit) continue;
-      if (const auto over = s_.accounts.limiter->over(job, now_, s_.queues.length_of(job), true))
+      if (const auto over =
+              s_.accounts().limiter->over(job, now_, s_.queues().length_of(job), true))
         wake_when_under(queue, *over);
       else
         trying_.start(job, Bound::hard);

@@ -78,11 +78,11 @@ bool fits(const Window& window, const Job& job, Duration length) {
 
 // What the job would hold, as long as windows are counted.
 Duration ticks_of(Parts<const Plan, const Queues> s, const Job& job, Time now) {
-  return s.plan.ticks(s.queues.length_of(job), now);
+  return s.plan().ticks(s.queues().length_of(job), now);
 }
 
 bool over_limits(Parts<const Queues, const Accounts> s, const Job& job, Time now) {
-  return s.accounts.limiter->over(job, now, s.queues.length_of(job), false).has_value();
+  return s.accounts().limiter->over(job, now, s.queues().length_of(job), false).has_value();
 }
 
 // Small jobs behind a large one that fits in no window leave it what is free.
@@ -91,7 +91,7 @@ void keep_chunks(Parts<Jobs, const Plan, const Queues> s, Queue& queue,
   if (queue.config.chunk_size == 0 || now >= queue.chunk_until) return;
   bool& chunking = queue.walk.chunking;
   std::erase_if(queue.walk.candidates, [&](JobId id) {
-    Job* const job = s.jobs.find(id);
+    Job* const job = s.jobs().find(id);
     if (job == nullptr) return true;
     const bool waits = std::none_of(windows.begin(), windows.end(), [&](const Window& window) {
       return fits(window, *job, ticks_of(s, *job, now));
@@ -109,7 +109,7 @@ std::vector<Candidate> candidates_for(Parts<Jobs, const Plan, const Queues, cons
   std::vector<Candidate> candidates;
   const std::int64_t depth = queue.config.backfill_depth;
   for (const JobId id : queue.walk.candidates) {
-    Job* const job = s.jobs.find(id);
+    Job* const job = s.jobs().find(id);
     if (job == nullptr || job->place != Job::Place::pending) continue;
     const Duration ticks = ticks_of(s, *job, now);
     if (!fits(window, *job, ticks) || over_limits(s, *job, now)) continue;
@@ -156,13 +156,13 @@ bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, c
                   Queue& queue, Time now, Deciding& deciding, Trying& trying) {
   Walk& walk = queue.walk;
   if (walk.candidates.empty()) return false;
-  if (s.config.shortcuts && s.plan.machine->exhausted(now)) return false;
+  if (s.config().shortcuts && s.plan().machine->exhausted(now)) return false;
   trying.reserve_for_the_entitled();
-  const std::vector<Window> windows = s.plan.machine->windows(now);
+  const std::vector<Window> windows = s.plan().machine->windows(now);
   if (queue.backfill == BackfillOrder::first_fit) keep_chunks(s, queue, windows, now, deciding);
   for (const Window& window : windows) fill_window(s, queue, window, now, trying);
   const auto gone = std::erase_if(walk.candidates, [&](JobId id) {
-    const Job* const job = s.jobs.find(id);
+    const Job* const job = s.jobs().find(id);
     return job == nullptr || job->place != Job::Place::pending;
   });
   walk.considered -= static_cast<std::int64_t>(gone);
