@@ -47,6 +47,9 @@ class AskedOfMachine {
 
   // ---- of what a job holds
 
+  // Is the job's reservation one of particular units? False: of a number of them, so that two over
+  // the same time leave the same to others.
+  virtual bool reserves_units(const JobRequest& job) const = 0;
   // Are all units that the job holds up, and there to the end of its span? True also where it is
   // not decided yet which units the job gets. REQUIRES: the job holds something.
   virtual bool intact(JobId job) const = 0;

@@ -51,6 +51,9 @@ class EnvironmentMachine final : public Layer {
   std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return job.environments.empty() ? below().earlier_start(job, now) : now;
   }
+  bool reserves_units(const JobRequest& job) const override {
+    return !job.environments.empty() || below().reserves_units(job);
+  }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
 

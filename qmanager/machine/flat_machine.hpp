@@ -54,6 +54,7 @@ class FlatMachine final : public Machine {
   }
   bool holds(JobId job) const { return held_.contains(job); }
   std::optional<Time> earlier_start(const JobRequest& job, Time now) const override;
+  bool reserves_units(const JobRequest&) const override { return false; }
   resource::Allocation place_by(const JobRequest& job, Time, const PlaceScore&) override {
     return holding(job.id);
   }

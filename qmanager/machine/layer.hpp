@@ -34,6 +34,7 @@ class Layer : public Machine {
   std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return below_->earlier_start(job, now);
   }
+  bool reserves_units(const JobRequest& job) const override { return below_->reserves_units(job); }
   bool intact(JobId job) const override { return below_->intact(job); }
   Time end_of_nodes(JobId job) const override { return below_->end_of_nodes(job); }
   resource::Allocation holding(JobId job) const override { return below_->holding(job); }

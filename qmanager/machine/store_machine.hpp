@@ -90,6 +90,9 @@ class StoreMachine : public Machine {
   std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return uniform_ && uniform_->holds(job.id) ? uniform_->earlier_start(job, now) : now;
   }
+  bool reserves_units(const JobRequest& job) const override {
+    return !uniform_ || !uniform_->holds(job.id);
+  }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;

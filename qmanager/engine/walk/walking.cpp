@@ -134,7 +134,23 @@ void Walking::consider(Queue& queue, Job& job) {
   if (tried == Tried::reserved || tried == Tried::not_now) wait(queue, job, may_reserve);
 }
 
-// The job still has its kept reservation. One that comes due now is not moved.
+namespace {
+
+// nullopt: only their number plays a part.
+std::optional<Units> reserved_units(const Machine& machine, const Job& job) {
+  if (!machine.reserves_units(job.request)) return std::nullopt;
+  return machine.units_of(job.request.id);
+}
+
+bool same(const std::optional<Units>& a, const std::optional<Units>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->allocation == b->allocation && a->pools == b->pools;
+}
+
+}  // namespace
+
+// The job still has its kept reservation. One that comes due now is not moved. One that is moved
+// may leave units to others though it stays at the time that it had.
 void Walking::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   const Duration length = s_.queues().length_of(job);
@@ -144,9 +160,12 @@ void Walking::pass_over(Queue& queue, Job& job) {
     trying_.reserve_for_the_entitled();
     if (const auto earlier = s_.plan().machine->earlier_start(job.request, now_)) {
       const Time before = *job.planned;
+      const std::optional<Units> units = reserved_units(*s_.plan().machine, job);
       unreserve(s_, job, now_);
       const Tried tried = trying_.reserve(job, *earlier);
-      if (tried != Tried::reserved || *job.planned != before) left_its_place();
+      if (tried != Tried::reserved || *job.planned != before ||
+          !same(units, reserved_units(*s_.plan().machine, job)))
+        left_its_place();
       if (tried != Tried::reserved) {
         // Where a policy changes the order, one in front may get the reservation that is left.
         if (queue.hooks) s_.progress().dirty = true;

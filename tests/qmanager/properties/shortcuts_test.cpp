@@ -131,7 +131,11 @@ TEST(Shortcuts, ChangeNoStartOnAGraph) {
 // Those of so many that no run of the suite plays them all.
 TEST(Shortcuts, ChangeNoStartInHistoriesInWhichTheyDid) {
   const std::pair<std::string_view, unsigned> histories[] = {
-      {"how often a job was passed", 339}, {"fairshare", 868}, {"fairshare", 894}};
+      {"how often a job was passed", 339},
+      {"fairshare", 868},
+      {"fairshare", 894},
+      {"buckets of QOS, conservative", 1469},
+      {"buckets of QOS, conservative", 3457}};
   for (const auto& [name, seed] : histories) {
     SCOPED_TRACE(fmt::format("{}, seed {}", name, seed));
     const auto all = all_settings();
