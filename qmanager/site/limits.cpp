@@ -92,20 +92,23 @@ void add_if_there(std::vector<const Limits*>& named, const Map& map, const Key& 
   if (const auto found = map.find(key); found != map.end()) named.push_back(&found->second);
 }
 
+bool has_idle_limits(const LimitsConfig& config) {
+  const auto has_idle = [](const auto& of_whom) { return of_whom.second.idle != Limits{}.idle; };
+  return config.system.idle != Limits{}.idle ||
+         std::any_of(config.of.begin(), config.of.end(), has_idle) ||
+         std::any_of(config.within_queue.begin(), config.within_queue.end(), has_idle);
+}
+
 }  // namespace
 
 Limiter::Limiter(LimitsConfig config, std::map<std::string, QosConfig> qos)
-    : config_(std::move(config)), qos_(std::move(qos)), active_(!config_.empty()) {
+    : config_(std::move(config)),
+      qos_(std::move(qos)),
+      active_(!config_.empty()),
+      counts_idle_(has_idle_limits(config_)) {
   for (const auto& [key, limits] : config_.of) limited_[static_cast<std::size_t>(key.first)] = true;
   for (const auto& [scope, limits] : config_.within_queue)
     limited_within_[static_cast<std::size_t>(*scope.kind)] = true;
-}
-
-bool Limiter::counts_idle() const {
-  const auto has_idle = [](const auto& of_whom) { return of_whom.second.idle != Limits{}.idle; };
-  return config_.system.idle != Limits{}.idle ||
-         std::any_of(config_.of.begin(), config_.of.end(), has_idle) ||
-         std::any_of(config_.within_queue.begin(), config_.within_queue.end(), has_idle);
 }
 
 SoftHard Limiter::Holding::bound(Measure measure, bool idle) const {
@@ -262,7 +265,7 @@ std::int64_t Limiter::procs_left(const Job& job, Time now, Duration length, bool
 }
 
 std::optional<std::string> Limiter::over_idle(const Job& job, Duration length) {
-  if (!active()) return std::nullopt;
+  if (!counts_idle_) return std::nullopt;
   const Amounts more = amounts_of(job, length);
   const std::vector<Holding> all = that_hold(job);
   for (const Holding& holding : all)
@@ -283,7 +286,7 @@ std::optional<std::string> Limiter::over_idle(const Job& job, Duration length) {
 }
 
 void Limiter::idle_no_more(const Job& job) {
-  if (!active()) return;
+  if (!counts_idle_) return;
   for (Holding& holding : that_hold(job)) eased_.insert(std::move(holding.scope));
 }
 

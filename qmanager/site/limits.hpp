@@ -116,7 +116,7 @@ class Limiter {
   explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {});
 
   bool active() const { return active_; }
-  bool counts_idle() const;  // some limit is over jobs that wait
+  bool counts_idle() const { return counts_idle_; }  // some limit is over jobs that wait
   void started(const Job& job) { count(job, 1); }
   void ended(const Job& job) { count(job, -1); }
 
@@ -138,6 +138,8 @@ class Limiter {
   void idle_no_more(const Job& job);
   // Was somebody left out who may be let in when the next walk begins?
   bool idle_eased() const;
+  // Do the sums count a job that waits no more?
+  bool idle_outdated() const { return !eased_.empty(); }
 
  private:
   using Amounts = std::array<double, kMeasures>;
@@ -174,7 +176,8 @@ class Limiter {
 
   LimitsConfig config_;
   std::map<std::string, QosConfig> qos_;
-  bool active_;                                      // there are limits
+  bool active_;  // there are limits
+  bool counts_idle_;
   std::array<bool, kCredentials> limited_{};         // somebody of this kind has limits ...
   std::array<bool, kCredentials> limited_within_{};  // ... within a queue
   std::map<Scope, Sums> running_;

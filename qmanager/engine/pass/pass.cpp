@@ -23,6 +23,8 @@ namespace {
 void catch_up(Scheduler::State& s, Time now) {
   s.progress().clock = std::max(s.progress().clock, now);
   hold_overruns(s, now);
+  // Jobs that the last pass has started count no more against idle limits.
+  if (!s.progress().sliced && s.accounts().limiter->idle_outdated()) s.progress().dirty = true;
   // Policies are asked about the plan that is to be: a reservation which is due, and given back in
   // a moment, made a machine look full on which the order decides.
   if (s.progress().dirty && !s.progress().sliced && drop_reservations(s, now, Kept::stay))

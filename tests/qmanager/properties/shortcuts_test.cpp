@@ -134,6 +134,8 @@ TEST(Shortcuts, ChangeNoStartInHistoriesInWhichTheyDid) {
       {"how often a job was passed", 339},
       {"fairshare", 868},
       {"fairshare", 894},
+      {"expansion factors, an idle limit", 1122},
+      {"waiting, an idle limit, in queue order", 1243},
       {"buckets of QOS, conservative", 1469},
       {"buckets of QOS, conservative", 3457}};
   for (const auto& [name, seed] : histories) {
@@ -345,6 +347,26 @@ TEST(Shortcuts, AJobThatStandsAsideAgesWithTheOthers) {
     play.finish(101, JobId{4});
     play.finish(101, JobId{1});
     EXPECT_EQ(play.starts(), "0: 1, 0: 4, 101: 3");
+  }
+}
+
+// At 1 the walk goes on behind A, which runs: bob's idle limit lets B be considered.
+TEST(Shortcuts, AJobThatHasStartedCountsNoMoreAgainstAnIdleLimit) {
+  for (const bool shortcuts : {true, false}) {
+    SCOPED_TRACE(shortcuts);
+    Scenario scenario;
+    scenario.nodes = 2;
+    scenario.jobs = parse_jobs(R"(
+        A  0  1  10  10  user=bob
+        B  1  1  5   5   user=bob
+        C  1  1  5   5   user=ann)");
+    scenario.config = policy("easy");
+    scenario.config.shortcuts = shortcuts;
+    limit(scenario.config, "user", "default", "max-ijob", "1");
+    EXPECT_EQ(gantt(run(scenario)), R"(
+      n0 |AAAAAAAAAA.|
+      n1 |.BBBBBCCCCC|
+)");
   }
 }
 
