@@ -117,6 +117,9 @@ class Live {
     if (out != nullptr) pclose(out);
     uri_ = line;
     uri_.erase(uri_.find_last_not_of('\n') + 1);
+    // A client that is told no address looks for an instance of this user, and might find one that
+    // is in use.
+    if (uri_.empty()) uri_ = "ipc://" + dir_ + "/did-not-start";
     return got != nullptr;
   }
   void look_at_it() {
