@@ -46,6 +46,8 @@ struct Units {
                              other.allocation.shares.end());
     for (const auto& [name, amount] : other.pools) pools[name] += amount;
   }
+
+  bool operator==(const Units&) const = default;
 };
 
 // Nodes that will be gone from then on.

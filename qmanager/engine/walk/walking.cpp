@@ -142,11 +142,6 @@ std::optional<Units> reserved_units(const Machine& machine, const Job& job) {
   return machine.units_of(job.request.id);
 }
 
-bool same(const std::optional<Units>& a, const std::optional<Units>& b) {
-  if (!a || !b) return a.has_value() == b.has_value();
-  return a->allocation == b->allocation && a->pools == b->pools;
-}
-
 }  // namespace
 
 // The job still has its kept reservation. One that comes due now is not moved. One that is moved
@@ -164,7 +159,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
       unreserve(s_, job, now_);
       const Tried tried = trying_.reserve(job, *earlier);
       if (tried != Tried::reserved || *job.planned != before ||
-          !same(units, reserved_units(*s_.plan().machine, job)))
+          reserved_units(*s_.plan().machine, job) != units)
         left_its_place();
       if (tried != Tried::reserved) {
         // Where a policy changes the order, one in front may get the reservation that is left.
