@@ -98,9 +98,12 @@ std::vector<RunningInstance> awaited_roots() {
   constexpr int kTries = 60;
   constexpr useconds_t kBetweenTries = 50'000;
   auto roots = running_roots();
-  for (int i = 0; roots.empty() && i < kTries && is_to_be_restored(""); ++i) {
-    usleep(kBetweenTries);
+  for (int i = 0; roots.empty() && i < kTries; ++i) {
+    // Asked before the look: a directory that came back between the two would be missed by both.
+    const bool is_awaited = is_to_be_restored("");
     roots = running_roots();
+    if (!is_awaited) break;
+    if (roots.empty()) usleep(kBetweenTries);
   }
   return roots;
 }
@@ -171,8 +174,11 @@ Result<std::string> find_instance(const Describe& describe) {
 
 bool may_come_back(const std::string& uri) {
   const fs::path dir = runtime_dir_of(uri);
-  return !dir.empty() &&
-         (transport::supervisor_lives(dir.string()) || is_to_be_restored(uri) || is_anothers(dir));
+  if (dir.empty()) return false;
+  // Looked at again after the files: a supervisor that makes its directory again has its lock
+  // before it writes them.
+  const auto lives = [&] { return transport::supervisor_lives(dir.string()); };
+  return lives() || is_to_be_restored(uri) || lives() || is_anothers(dir);
 }
 
 }  // namespace holon::client
