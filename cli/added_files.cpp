@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "base/whole_file.hpp"
 
 namespace holon::cli {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/idset.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"

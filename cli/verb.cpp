@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/printable.hpp"
-#include "base/similar.hpp"
+#include "base/text/printable.hpp"
+#include "base/text/similar.hpp"
 #include "cli/options/help.hpp"
 
 namespace holon::cli {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "base/duration.hpp"
-#include "base/similar.hpp"
+#include "base/text/similar.hpp"
 #include "base/whole_file.hpp"
 #include "config/policies.hpp"
 #include "config/scheduler.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/schema.hpp"

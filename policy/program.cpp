@@ -11,8 +11,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/printable.hpp"
-#include "base/utf8.hpp"
+#include "base/text/printable.hpp"
+#include "base/text/utf8.hpp"
 #include "policy/kept.hpp"
 #include "policy/library.hpp"
 #include "policy/sandbox.hpp"

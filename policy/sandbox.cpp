@@ -8,7 +8,7 @@
 #include <lua.hpp>
 #include <utility>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "policy/library.hpp"
 #include "policy/table_looks.hpp"
 

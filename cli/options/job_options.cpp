@@ -15,7 +15,7 @@
 #include <ostream>
 #include <set>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "cli/options/constraints.hpp"
 #include "cli/options/dependencies.hpp"
 #include "cli/show/table.hpp"

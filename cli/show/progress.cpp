@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 

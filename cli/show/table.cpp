@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "base/glyph.hpp"
+#include "base/text/glyph.hpp"
 
 namespace holon::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/io.hpp"
 
 namespace holon::cli {

@@ -13,7 +13,7 @@
 #include <queue>
 
 #include "base/idset.hpp"
-#include "base/similar.hpp"
+#include "base/text/similar.hpp"
 #include "base/whole_file.hpp"
 #include "cli/verb.hpp"
 #include "cli/workflow/graph_document.hpp"

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "instance/array/array.hpp"
 #include "instance/array/no_array.hpp"
 #include "instance/job/manager.hpp"

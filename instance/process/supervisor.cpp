@@ -14,7 +14,7 @@
 #include <optional>
 #include <sstream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/process/complaint.hpp"
 #include "instance/process/crash_guard.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/remote/remote_agent.hpp"
 #include "launch/agent.hpp"
 #include "msg/instance.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/hostlist.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "batch/hosts.hpp"
 #include "msg/resource.hpp"
 #include "resource/graph/graph.hpp"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "batch/hosts.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"

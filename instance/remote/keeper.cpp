@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"

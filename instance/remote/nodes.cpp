@@ -13,7 +13,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "base/whole_file.hpp"
 #include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"

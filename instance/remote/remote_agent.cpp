@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/clock.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/remote/keeper.hpp"

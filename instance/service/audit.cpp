@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/idset.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/job/change/jobspec_update.hpp"
 #include "launch/signal_name.hpp"
 #include "msg/array.hpp"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 namespace holon::instance {
 namespace {

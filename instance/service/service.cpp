@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/remote/kept_output.hpp"
 #include "instance/service/rights.hpp"
 #include "launch/remote/refusal_notes.hpp"

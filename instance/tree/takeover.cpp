@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/journal/records/record_order.hpp"
 #include "instance/text.hpp"
 #include "instance/tree/remains.hpp"

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "instance/users/system_start.hpp"
 #include "launch/agent.hpp"
 #include "launch/remote/invitation.hpp"

@@ -14,7 +14,7 @@
 #include <tuple>
 #include <unordered_set>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 
 namespace holon::resource {
 namespace {

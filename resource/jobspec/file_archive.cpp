@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 #include "resource/jobspec/base64.hpp"
 
 namespace holon::resource {

@@ -1,4 +1,4 @@
-#include "base/similar.hpp"
+#include "base/text/similar.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What is UTF-8, at the borders of what it allows.
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 
 #include <gtest/gtest.h>
 

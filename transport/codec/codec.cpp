@@ -12,7 +12,7 @@
 #include <msgpack.hpp>
 #include <stdexcept>
 
-#include "base/utf8.hpp"
+#include "base/text/utf8.hpp"
 
 namespace holon::transport {
 namespace {

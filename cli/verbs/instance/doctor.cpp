@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/doctor/finding.hpp"
 #include "cli/doctor/other_nodes.hpp"

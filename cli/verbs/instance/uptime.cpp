@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"

@@ -9,7 +9,7 @@
 #include <ostream>
 #include <utility>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/interrupter.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <ostream>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/units.hpp"

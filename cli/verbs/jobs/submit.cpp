@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/idset.hpp"
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "base/whole_file.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/table.hpp"

@@ -1,8 +1,8 @@
-#include "base/printable.hpp"
+#include "base/text/printable.hpp"
 
 #include <algorithm>
 
-#include "base/glyph.hpp"
+#include "base/text/glyph.hpp"
 
 namespace holon {
 

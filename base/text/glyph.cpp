@@ -1,4 +1,4 @@
-#include "base/glyph.hpp"
+#include "base/text/glyph.hpp"
 
 #include <algorithm>
 #include <clocale>
