@@ -1,12 +1,13 @@
 // job.hpp - a job inside the scheduler: the request and where it stands.
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/boxed.hpp"
 #include "qmanager/engine/demand.hpp"
 #include "qmanager/engine/pending.hpp"
 #include "qmanager/machine/machine.hpp"
+#include "qmanager/policy/hooks.hpp"
 #include "qmanager/request.hpp"
 
 namespace holon::qmanager {
@@ -25,6 +26,13 @@ enum class Why : std::uint8_t {
   chunk,           // what is free is kept for larger jobs for a while
   lease,           // it would end after the resources' lease
   policy,          // its queue's policy lets it not overtake those in front
+};
+
+// What the policy that a user wrote has answered about a job of its queue.
+struct PolicyWord {
+  std::optional<Rank> rank;
+  Time ranked_at = 0;          // when it gave the rank
+  std::string reserve_reason;  // why the job gets a reservation, or none; empty: it did not say
 };
 
 struct Job {
@@ -67,13 +75,11 @@ struct Job {
     return distance(saturating_add(request.submitted, passed), now);
   }
 
-  // Of a queue whose policy ranks its jobs: the priority the policy gave, and when.
-  std::optional<double> ranked;
-  std::optional<Time> ranked_at;
-  bool rank_lasts = false;                         // it needs not be asked for again
-  std::shared_ptr<const std::string> rank_reason;  // null: none was given
-  // Why the policy gives it a reservation, or none; null: it did not say.
-  std::shared_ptr<const std::string> reserve_reason;
+  Boxed<PolicyWord> policy_word;  // of a queue whose policy was asked about it
+  // The place that the policy gave it; null: none yet.
+  const Rank* rank() const {
+    return policy_word && policy_word->rank ? &*policy_word->rank : nullptr;
+  }
 };
 
 }  // namespace holon::qmanager

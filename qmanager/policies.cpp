@@ -46,11 +46,7 @@ void order_anew(Scheduler::State& s, Queue& queue, Time now) {
     Job* const listed = queue.pending.at(slot);
     if (listed == nullptr) continue;
     Job& job = s.jobs().own(*listed);
-    job.ranked.reset();
-    job.ranked_at.reset();
-    job.rank_lasts = false;
-    job.rank_reason.reset();
-    job.reserve_reason.reset();
+    job.policy_word.reset();
     if (is_ranked(s.queues(), job)) rank(s, job, now);
   }
   queue.pending.reorder([&](Job* listed) {

@@ -236,8 +236,11 @@ Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, 
                const Job& job, Time now) {
   Cause cause = cause_without_policy(s, job, now);
   if (s.queues().of(job).hooks == nullptr) return cause;
-  for (const auto& reason : {job.reserve_reason, job.rank_reason})
-    if (reason != nullptr) cause.text += "; " + *reason;
+  const auto add = [&](const std::string& said) {
+    if (!said.empty()) cause.text += "; " + said;
+  };
+  if (job.policy_word) add(job.policy_word->reserve_reason);
+  if (const Rank* const rank = job.rank()) add(rank->reason);
   return cause;
 }
 

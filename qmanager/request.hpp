@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/boxed.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
 #include "qmanager/site/environment.hpp"
@@ -57,7 +57,7 @@ struct JobRequest {
   // fit when it is started or reserved for. A slot is a processor on a flat machine, the one slot
   // at the top of `spec` on a graph; `procs` and the count in `spec` are then those of the
   // smallest.
-  std::optional<resource::Count> slots;
+  Boxed<resource::Count> slots;
   // Grid Engine's parallel environment, of the configuration; "": none. A pattern ("mpi*") stands
   // for any that matches it and that the user may use ...
   std::string environment;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boxed.hpp"
 #include "base/idset.hpp"
 #include "base/result.hpp"
 #include "qmanager/request.hpp"
@@ -37,17 +38,17 @@ struct Wishes {
   std::string group;
   std::string qos;
   std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}; licenses_per_slot
-  std::optional<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
-  std::string environment;    // of the configuration (Grid Engine's parallel environment)
-  JobId reservation;          // the advance reservation it runs in; 0: none
-  bool reserve = true;        // may hold a reservation while it waits (Grid Engine's -R)
-  std::uint32_t requeue = 0;  // it may run so many times more after it has failed
-  Idset retry_on;             // exit codes of failures that are tried again, beside lost nodes
-  bool immediate = false;     // starts in the first pass or fails (-now y)
-  bool own = false;           // of an instance: its user's own, which `user.instance` tells
-  bool preemptible = false;   // jobs of queues that preempt may take its place
-  std::int64_t memory = 0;    // bytes that each task may use; 0: no bound
-  int checkpoint_signal = 0;  // that its tasks get before; 0: none
+  Boxed<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
+  std::string environment;       // of the configuration (Grid Engine's parallel environment)
+  JobId reservation;             // the advance reservation it runs in; 0: none
+  bool reserve = true;           // may hold a reservation while it waits (Grid Engine's -R)
+  std::uint32_t requeue = 0;     // it may run so many times more after it has failed
+  Idset retry_on;                // exit codes of failures that are tried again, beside lost nodes
+  bool immediate = false;        // starts in the first pass or fails (-now y)
+  bool own = false;              // of an instance: its user's own, which `user.instance` tells
+  bool preemptible = false;      // jobs of queues that preempt may take its place
+  std::int64_t memory = 0;       // bytes that each task may use; 0: no bound
+  int checkpoint_signal = 0;     // that its tasks get before; 0: none
   std::optional<Array> array;
 };
 

@@ -67,12 +67,12 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
 namespace {
 
 // What the policy that a user wrote gave the job in place of the sum.
-void tell_rank(PriorityBreakdown& breakdown, const Job& job, const std::string& policy) {
+void tell_rank(PriorityBreakdown& breakdown, const PolicyWord& word, const std::string& policy) {
   constexpr double kLargest = 9e18;
-  const double value = *job.ranked;
+  const double value = *word.rank->priority;
   breakdown.priority = std::llround(std::clamp(value, -kLargest, kLargest));
-  breakdown.parts = {{job.rank_reason ? *job.rank_reason : policy, value, 1, value}};
-  breakdown.computed = *job.ranked_at;
+  breakdown.parts = {{word.rank->reason.empty() ? policy : word.rank->reason, value, 1, value}};
+  breakdown.computed = word.ranked_at;
 }
 
 }  // namespace
@@ -89,8 +89,8 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const bool ranked = is_ranked(s.queues(), *job);
   if (breakdown.fixed || (!s.config().priority.active() && !ranked))
     breakdown.priority = job->fixed_priority.value_or(-key_of(s, *job).rank);
-  else if (ranked && job->ranked)
-    tell_rank(breakdown, *job, s.queues().of(*job).config.policy);
+  else if (const Rank* const rank = job->rank(); ranked && rank != nullptr && rank->priority)
+    tell_rank(breakdown, *job->policy_word, s.queues().of(*job).config.policy);
   return breakdown;
 }
 

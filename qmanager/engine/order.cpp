@@ -42,9 +42,10 @@ OrderKey key_at(Parts<const SchedulerConfig, const Queues> state, const Job& job
     priority = kExpedited;
   else if (qos_of(state.config(), job).next_to_run)
     priority = kNextToRun;
+  else if (const Rank* const rank = job.rank(); ranked && rank != nullptr && rank->priority)
+    priority = order_of(*rank->priority);
   else if (ranked)
-    priority =
-        order_of(job.ranked.value_or(static_cast<double>(built_in_priority(state, job, usage, t))));
+    priority = order_of(static_cast<double>(built_in_priority(state, job, usage, t)));
   else
     priority = built_in_priority(state, job, usage, t);
   return {-priority, job.request.submitted, job.request.id.value()};

@@ -52,13 +52,11 @@ bool is_ranked(const Queues& queues, const Job& job) {
 void rank(Parts<const SchedulerConfig, const Jobs, const Plan, Queues, Accounts> s, Job& job,
           Time now) {
   Queue& queue = s.queues().of(job);
-  const Rank rank = queue.hooks->rank(view_of(s, job, now), PolicyView(s, queue, now));
-  job.ranked = rank.priority;
-  job.ranked_at = now;
-  job.rank_lasts = rank.lasts;
+  Rank rank = queue.hooks->rank(view_of(s, job, now), PolicyView(s, queue, now));
   queue.ranks_change = queue.ranks_change || !rank.lasts;
-  job.rank_reason =
-      rank.reason.empty() ? nullptr : std::make_shared<const std::string>(rank.reason);
+  PolicyWord& word = job.policy_word.make();
+  word.rank = std::move(rank);
+  word.ranked_at = now;
 }
 
 void tell_policy(PolicyParts s, std::string_view event, const Job& job, Time now) {

@@ -103,9 +103,11 @@ bool rank_by_policy(
   queue.ranks_change = false;
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* const listed = queue.pending.at(slot);
-    if (listed == nullptr || listed->rank_lasts) continue;
+    if (listed == nullptr) continue;
+    const Rank* const known = listed->rank();
+    if (known != nullptr && known->lasts) continue;
     queue.ranks_change = true;
-    if (listed->ranked_at == now) continue;
+    if (known != nullptr && listed->policy_word->ranked_at == now) continue;
     rank(s, s.jobs().own(*listed), now);
     asked = true;
   }
@@ -153,8 +155,7 @@ std::optional<bool> policy_reserves(const PolicyParts& s, const Queue& queue, Jo
   Opinion opinion =
       queue.hooks->ask(Hook::may_reserve, view_of(s, job, now), PolicyView(s, queue, now));
   const bool said = !opinion.reason.empty();
-  job.reserve_reason =
-      said ? std::make_shared<const std::string>(std::move(opinion.reason)) : nullptr;
+  if (said || job.policy_word) job.policy_word.make().reserve_reason = std::move(opinion.reason);
   return opinion.yes;
 }
 
