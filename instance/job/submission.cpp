@@ -9,6 +9,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "base/text/utf8.hpp"
 #include "instance/job/request_text.hpp"
 #include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
@@ -251,11 +252,7 @@ std::string display_command(const std::vector<std::string>& argv) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   constexpr std::size_t kShown = 200;
-  if (text.size() <= kShown) return text;
-  std::size_t end = kShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
-    --end;  // not within one
-  return text.substr(0, end);
+  return std::string(cut_within(text, kShown));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text/utf8.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource {
@@ -45,9 +46,7 @@ std::string words(const Constraint& constraint) {
 
 std::string cut_short(std::string text) {
   if (text.size() <= kLongest) return text;
-  std::size_t end = kLongest;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
+  return std::string(cut_within(text, kLongest)) + "...";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
 
 namespace holon {
 namespace {
@@ -26,6 +27,28 @@ TEST(Utf8, BytesAreNot) {
     EXPECT_FALSE(is_utf8("before it, and " + std::string(bytes)));
     EXPECT_FALSE(is_utf8(std::string(bytes) + " before this"));
   }
+}
+
+TEST(Utf8, TheFirstCharacterHasItsLengthAndCode) {
+  const auto is = [](std::string_view text, std::size_t bytes, char32_t code) {
+    const Character c = first_character(text);
+    return c.bytes == bytes && c.code == code;
+  };
+  EXPECT_TRUE(is("ab", 1, U'a'));
+  EXPECT_TRUE(is("\u00e4b", 2, U'\u00e4'));
+  EXPECT_TRUE(is("\u20acb", 3, U'\u20ac'));
+  EXPECT_TRUE(is("\U0001f600b", 4, U'\U0001f600'));
+  EXPECT_TRUE(is("\xe2\x82", 0, 0));
+}
+
+TEST(Utf8, WhatIsCutEndsWithAWholeCharacter) {
+  EXPECT_EQ(cut_within("abc", 3), "abc");
+  EXPECT_EQ(cut_within("abc", 2), "ab");
+  EXPECT_EQ(cut_within("a\u20ac", 4), "a\u20ac");
+  EXPECT_EQ(cut_within("a\u20ac", 3), "a");
+  EXPECT_EQ(cut_within("a\u20ac", 1), "a");
+  EXPECT_EQ(cut_within("\u20ac", 2), "");
+  EXPECT_EQ(cut_within("", 0), "");
 }
 
 }  // namespace
