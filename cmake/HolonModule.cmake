@@ -23,7 +23,8 @@ if(HOLON_SANITIZE)
 endif()
 
 # A header is shown to compile alone by the .cpp of the same name, which includes it first (a test looks).
-# The headers without such a .cpp are compiled here, one translation unit each.
+# The headers without such a .cpp are compiled by the target lone_headers, one translation unit each, which .ci/run builds.
+add_custom_target(lone_headers)
 function(holon_check_lone_headers name)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} *.hpp)
   set(units)
@@ -36,7 +37,9 @@ function(holon_check_lone_headers name)
     endif()
   endforeach()
   if(units)
-    add_library(holon_${name}_headers OBJECT ${units})
+    add_library(holon_${name}_headers OBJECT EXCLUDE_FROM_ALL ${units})
+    add_dependencies(lone_headers holon_${name}_headers)
+    target_compile_options(holon_${name}_headers PRIVATE -O0 -g0)
     target_include_directories(holon_${name}_headers PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(holon_${name}_headers PRIVATE holon_${name} holon_warnings)
   endif()
