@@ -85,12 +85,13 @@ PrivateSlurm::PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus)
 }
 
 void PrivateSlurm::begin(int nodes, int cpus) {
+  nodes_ = nodes;
   write_configuration(nodes, cpus);
   sandbox_.environment()["SLURM_CONF"] = sandbox_.folder() + "/slurm/slurm.conf";
   start_daemon(0, "slurmctld", "");
   for (int node = 1; node <= nodes; ++node)
     start_daemon(static_cast<std::size_t>(node), "slurmd", fmt::format("-N n{}", node));
-  up_ = wait_until_idle(nodes);
+  up_ = wait_until_idle();
 }
 
 void PrivateSlurm::start_daemon(std::size_t host, const std::string& name,
@@ -105,10 +106,7 @@ void PrivateSlurm::start_daemon(std::size_t host, const std::string& name,
 }
 
 PrivateSlurm::~PrivateSlurm() {
-  run({"scancel", "--user=" + user_name()});
-  // A daemon of a step outlives the one of its node, and ends when its tasks have.
-  while (!run({"squeue", "-h", "-o", "%i"}).out.empty() && up_) {
-  }
+  cancel_all();
   // On a host it is the child of what started it there, which ends with it.
   for (auto& daemon : daemons_)
     if (hosts_ == nullptr)
@@ -116,6 +114,22 @@ PrivateSlurm::~PrivateSlurm() {
     else if (const pid_t inner = child_of(daemon->pid()); inner > 1)
       kill(inner, SIGKILL);
   for (auto& daemon : daemons_) daemon->finish();
+}
+
+// A daemon of a step outlives the one of its node, and ends when its tasks have.
+void PrivateSlurm::cancel_all() {
+  run({"scancel", "--user=" + user_name()});
+  const auto is_empty = [&] { return run({"squeue", "-h", "-o", "%i"}).out.empty(); };
+  if (!up_) return;
+  EXPECT_TRUE(eventually(is_empty) || eventually(is_empty));
+}
+
+void PrivateSlurm::become_idle() {
+  cancel_all();
+  if (run({"sinfo", "-h", "-N", "-o", "%T"}).out.find("dr") != std::string::npos)
+    for (int node = 1; node <= nodes_; ++node)
+      run({"scontrol", "update", fmt::format("nodename=n{}", node), "state=resume"});
+  up_ = up_ && wait_until_idle();
 }
 
 std::string PrivateSlurm::nodes_text(int nodes, int cpus) const {
@@ -172,20 +186,37 @@ void PrivateSlurm::write_configuration(int nodes, int cpus) {
   sandbox_.write_file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n");
 }
 
-bool PrivateSlurm::wait_until_idle(int nodes) {
-  constexpr int kTries = 600;  // each asks a daemon, which takes some time
-  for (int tried = 0; tried < kTries; ++tried) {
-    const std::string states = run({"sinfo", "-h", "-N", "-o", "%T"}).out;
-    if (std::count(states.begin(), states.end(), '\n') == nodes &&
-        states.find_first_not_of("idle\n") == std::string::npos)
-      return true;
-  }
-  ADD_FAILURE() << "the private Slurm did not come up\n"
+bool PrivateSlurm::wait_until_idle() {
+  std::string states;
+  const auto all_are = [&] {
+    states = run({"sinfo", "-h", "-N", "-o", "%T"}).out;
+    return std::count(states.begin(), states.end(), '\n') == nodes_ &&
+           states.find_first_not_of("idle\n") == std::string::npos;
+  };
+  if (eventually(all_are)) return true;
+  ADD_FAILURE() << "not all nodes of the private Slurm are idle: " << states << "\n"
                 << sandbox_.read_file("slurm/slurmctld.log")
                 << sandbox_.read_file("slurm/slurmctld.out")
                 << sandbox_.read_file("slurm/slurmd-n1.log")
                 << sandbox_.read_file("slurm/slurmd-n1.out");
   return false;
+}
+
+void WithSlurm::SetUp() {
+  if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
+  auto& slurm = shared().slurm;
+  if (slurm == nullptr) {
+    slurm = std::make_unique<PrivateSlurm>(sandbox_, nodes_, cpus_);
+    sandbox_.keep();
+  }
+  slurm_ = slurm.get();
+  ASSERT_TRUE(slurm_->up());
+}
+
+void WithSlurm::TearDown() {
+  if (slurm_ == nullptr) return;
+  slurm_->become_idle();
+  sandbox_.go_back("slurmstepd");
 }
 
 Process PrivateSlurm::start(std::vector<std::string> words) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -253,6 +254,42 @@ std::vector<pid_t> Sandbox::processes(const std::vector<std::string>& words) con
   return found;
 }
 
+std::set<std::string> Sandbox::names() const {
+  std::set<std::string> found;
+  for (const std::string folder : {"/", "/run/"})
+    for (const auto& entry : fs::directory_iterator(folder_ + folder))
+      found.insert(folder + entry.path().filename().string());
+  return found;
+}
+
+void Sandbox::keep() {
+  kept_environment_ = environment_;
+  kept_names_ = names();
+  const auto now = processes();
+  kept_processes_ = {now.begin(), now.end()};
+}
+
+void Sandbox::go_back(const std::string& passing) {
+  const auto has_passed = [&] {
+    const auto left = processes({passing});
+    return std::all_of(left.begin(), left.end(),
+                       [&](pid_t pid) { return kept_processes_.count(pid) != 0; });
+  };
+  EXPECT_TRUE(passing.empty() || eventually(has_passed)) << passing << " does not end";
+  for (const pid_t pid : processes()) {
+    if (kept_processes_.count(pid) != 0) continue;
+    ADD_FAILURE() << "left behind: " << pid << " " << command_line(pid);
+    kill(pid, SIGKILL);
+  }
+  for (const auto& name : names()) {
+    if (kept_names_.count(name) != 0) continue;
+    if (name.starts_with("/run/")) ADD_FAILURE() << "left behind: " << name;
+    std::error_code ignored;
+    fs::remove_all(folder_ + name, ignored);
+  }
+  environment_ = kept_environment_;
+}
+
 Instance::Instance(Sandbox& sandbox, std::vector<std::string> options)
     : sandbox_(sandbox), process_([&] {
         std::vector<std::string> words = {"start"};
@@ -298,8 +335,10 @@ bool alive(pid_t pid) {
 
 bool eventually(const std::function<bool()>& is_so) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!is_so())
+  for (int pause = 1; !is_so(); pause = std::min(2 * pause, 30)) {
     if (std::chrono::steady_clock::now() > end) return false;
+    poll(nullptr, 0, pause);
+  }
   return true;
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,10 +74,21 @@ class Sandbox {
   // Living processes with this sandbox's mark whose command line contains all of `words`.
   std::vector<pid_t> processes(const std::vector<std::string>& words = {}) const;
 
+  // Of a sandbox that the tests of a suite share: as it is now each of them is to find it.
+  void keep();
+  // Takes away the files and variables that came since. Processes that came and are still there
+  // have failed the test; `passing`: those with this word are about to end by themselves.
+  void go_back(const std::string& passing = "");
+
  private:
+  std::set<std::string> names() const;  // in the folder, and in that for runtime directories
+
   std::string folder_;
   std::string mark_;
   std::map<std::string, std::string> environment_;
+  std::map<std::string, std::string> kept_environment_;
+  std::set<std::string> kept_names_;
+  std::set<pid_t> kept_processes_;
 };
 
 // The options of an instance of one node with two cores.
@@ -108,8 +120,8 @@ std::string command_line(pid_t pid);
 bool alive(pid_t pid);
 pid_t child_of(pid_t pid);  // the first of its children; 0: it has none
 
-// Asks again and again until it is so, for a minute at most. Each question of a test starts
-// processes or reads files, which is what it takes its time for.
+// Asks again and again until it is so, for a minute at most; with a pause between, in which what is
+// waited for may use the processor.
 bool eventually(const std::function<bool()>& is_so);
 
 }  // namespace holon::system_test

@@ -17,11 +17,9 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-class Slurm : public testing::Test {
+class Slurm : public WithSlurm {
  protected:
-  void SetUp() override {
-    if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
-  }
+  Slurm() : WithSlurm(3, 4) {}
 
   std::string script(const std::string& text) {
     return sandbox_.write_file(fmt::format("script-{}.sh", ++scripts_),
@@ -41,22 +39,19 @@ class Slurm : public testing::Test {
     return path;
   }
 
-  Sandbox sandbox_;
   int scripts_ = 0;
 };
 
 // One step besides those of the jobs' own, and of the CPUs that were granted.
 TEST_F(Slurm, ABatchScriptHasOneInstanceOfAllItsNodes) {
-  PrivateSlurm slurm(sandbox_, 3, 2);
-  ASSERT_TRUE(slurm.up());
   const std::string code = make_pipe("code");
   const auto campaign = script(
       "holon run -N3 -n3 sh -c 'echo place $HOLON_NODE_INDEX of $HOLON_NODELIST; test "
       "$HOLON_NODE_INDEX != 2 || holon jobs'\n"
       "holon uptime\nsqueue -h -s -j $SLURM_JOB_ID -o 'step %j'\nexit 7");
   const std::string job =
-      slurm.submit({"-N3", "-n3", "-t5"},
-                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+      slurm_->submit({"-N3", "-n3", "-t5"},
+                     script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
   EXPECT_EQ(line_of(code), "code 7");
   const std::string out = sandbox_.read_file("job-" + job);
   for (const char* place : {"0", "1", "2"})
@@ -69,8 +64,6 @@ TEST_F(Slurm, ABatchScriptHasOneInstanceOfAllItsNodes) {
 
 // Its parent's agents start what a child has on other nodes: Slurm starts nothing more.
 TEST_F(Slurm, AChildLiesOnTwoNodesAndItsOwnOnOne) {
-  PrivateSlurm slurm(sandbox_, 3, 2);
-  ASSERT_TRUE(slurm.up());
   const std::string code = make_pipe("code");
   const auto child = script(
       "holon run -N2 -n2 sh -c 'echo child $HOLON_NODE_INDEX of $HOLON_NODELIST; holon uptime'\n"
@@ -82,8 +75,8 @@ TEST_F(Slurm, AChildLiesOnTwoNodesAndItsOwnOnOne) {
                   "holon job wait $id; echo child ended with $?; holon job output $id; exit 7",
                   child));
   const std::string job =
-      slurm.submit({"-N3", "-n3", "-t5"},
-                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+      slurm_->submit({"-N3", "-n3", "-t5"},
+                     script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
   EXPECT_EQ(line_of(code), "code 7");
   const std::string out = sandbox_.read_file("job-" + job);
   EXPECT_THAT(out, HasSubstr("child ended with 1\n"));
@@ -96,12 +89,10 @@ TEST_F(Slurm, AChildLiesOnTwoNodesAndItsOwnOnOne) {
 }
 
 TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
-  PrivateSlurm slurm(sandbox_, 2, 4);
-  ASSERT_TRUE(slurm.up());
   const std::string code = make_pipe("code");
   const auto campaign =
       script("holon run -n1 sh -c 'echo on $SLURMD_NODENAME'\nholon uptime\nexit 7");
-  const std::string job = slurm.submit(
+  const std::string job = slurm_->submit(
       {"-N2", "-n2", "-t5"},
       script(fmt::format("$holon start --here {}\necho code $? > {}", campaign, code)));
   EXPECT_EQ(line_of(code), "code 7");
@@ -115,13 +106,11 @@ TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
 // The lease moves with the limit of the batch job, both ways; at its end the instance ends in
 // order.
 TEST_F(Slurm, TheLeaseFollowsTheWalltime) {
-  PrivateSlurm slurm(sandbox_, 1, 2);
-  ASSERT_TRUE(slurm.up());
   const std::string pipe = make_pipe("uri"), code = make_pipe("code");
   const auto campaign =
       script("echo $HOLON_URI > " + pipe + "\nholon submit sleep 1000\nsleep 1000");
   const std::string state = sandbox_.folder() + "/state-dir";
-  const std::string job = slurm.submit(
+  const std::string job = slurm_->submit(
       {"-t10", "-n2"}, script(fmt::format("$holon start --state-dir {} --conf batch.interval=1s "
                                           "--conf batch.margin=90s {}\necho ended with $? > {}",
                                           state, campaign, code)));
@@ -129,11 +118,11 @@ TEST_F(Slurm, TheLeaseFollowsTheWalltime) {
   const auto expiration = [&] { return sandbox_.json({"uptime"})["expiration"].get<double>(); };
   const double first = expiration();
   EXPECT_GT(first, 0);
-  EXPECT_EQ(slurm.run({"scontrol", "update", "jobid=" + job, "timelimit=70"}).code, 0);
+  EXPECT_EQ(slurm_->run({"scontrol", "update", "jobid=" + job, "timelimit=70"}).code, 0);
   double later = first;
   for (int tried = 0; tried < 2000 && later < first + 3'500'000; ++tried) later = expiration();
   EXPECT_NEAR(later, first + 3'600'000, 5'000) << "of an hour more, in ms";
-  EXPECT_EQ(slurm.run({"scontrol", "update", "jobid=" + job, "timelimit=1"}).code, 0);
+  EXPECT_EQ(slurm_->run({"scontrol", "update", "jobid=" + job, "timelimit=1"}).code, 0);
   EXPECT_EQ(line_of(code), "ended with 124");
   EXPECT_THAT(sandbox_.read_file("job-" + job), HasSubstr("its time limit was reached"));
   EXPECT_EQ(sandbox_.run({"journal", "check", state}).code, 0);
@@ -141,20 +130,17 @@ TEST_F(Slurm, TheLeaseFollowsTheWalltime) {
               HasSubstr("its instance ended: its time is over"));
 }
 
-// What is left would be found by the sandbox's end.
+// What is left would be found as the test goes back.
 TEST_F(Slurm, ACancelledJobLeavesNoProcessAndARecord) {
-  PrivateSlurm slurm(sandbox_, 1, 2);
-  ASSERT_TRUE(slurm.up());
   const std::string pipe = make_pipe("uri");
   const std::string state = sandbox_.folder() + "/state-dir";
   const auto campaign =
       script("holon submit sleep 1000\necho $HOLON_URI > " + pipe + "\nsleep 1000");
-  const std::string job = slurm.submit(
+  const std::string job = slurm_->submit(
       {"-t10", "-n2"}, script(fmt::format("exec $holon start --state-dir {} {}", state, campaign)));
   sandbox_.environment()["HOLON_URI"] = line_of(pipe);
-  EXPECT_EQ(slurm.run({"scancel", job}).code, 0);
-  while (!slurm.run({"squeue", "-h", "-o", "%i"}).out.empty()) {
-  }
+  EXPECT_EQ(slurm_->run({"scancel", job}).code, 0);
+  EXPECT_TRUE(eventually([&] { return slurm_->run({"squeue", "-h", "-o", "%i"}).out.empty(); }));
   EXPECT_TRUE(sandbox_.processes({"sleep 1000"}).empty());
   // Slurm signals the job's task, too, which may be the first to end.
   EXPECT_THAT(
@@ -163,12 +149,10 @@ TEST_F(Slurm, ACancelledJobLeavesNoProcessAndARecord) {
 }
 
 TEST_F(Slurm, TasksOfAStepMakeOneInstance) {
-  PrivateSlurm slurm(sandbox_, 2, 2);
-  ASSERT_TRUE(slurm.up());
   const auto start = [&](std::vector<std::string> words) {
     std::vector<std::string> all = {"srun", "-N2", "-n2"};
     all.insert(all.end(), words.begin(), words.end());
-    return slurm.run(std::move(all));
+    return slurm_->run(std::move(all));
   };
   // By a file in the home that all share, and by PMI.
   const std::string campaign = script("holon run -N2 -n2 echo one task\nexit 7");
@@ -182,18 +166,16 @@ TEST_F(Slurm, TasksOfAStepMakeOneInstance) {
   EXPECT_EQ(here.code, 0) << here.err;
   EXPECT_THAT(here.out, HasSubstr("in n1\n"));
   EXPECT_THAT(here.out, HasSubstr("in n2\n"));
-  const Ran alone = slurm.run({"srun", "-N1", "-n1", HOLON_BINARY, "start", "true"});
+  const Ran alone = slurm_->run({"srun", "-N1", "-n1", HOLON_BINARY, "start", "true"});
   EXPECT_EQ(alone.code, 0) << alone.err;
 }
 
 // The command that is made as data, from the variables of a batch job of two tasks a node, beside a
 // step that holds all CPUs.
 TEST_F(Slurm, OneStepStartsOneProcessOnEachNode) {
-  PrivateSlurm slurm(sandbox_, 3, 4);
-  ASSERT_TRUE(slurm.up());
   const std::string variables = make_pipe("variables"), go = make_pipe("go");
   const std::string step_file = sandbox_.folder() + "/step.sh";
-  const std::string job = slurm.submit(
+  const std::string job = slurm_->submit(
       {"-N3", "--ntasks-per-node=2", "-c2", "--mem=1000", "-t5"},
       script(fmt::format("srun -n6 sleep 1000 &\n"
                          "env > {}\nread line < {}\necho key | sh {} > {}/lines\necho $line > {}",
@@ -216,14 +198,14 @@ TEST_F(Slurm, OneStepStartsOneProcessOnEachNode) {
   text += "\nexec";
   for (const auto& word : step->commands[0]) text += " " + batch::quoted(word);
   sandbox_.write_file("step.sh", text + "\n");
-  slurm.run({"/bin/sh", "-c", "echo go > " + go});
+  slurm_->run({"/bin/sh", "-c", "echo go > " + go});
   EXPECT_EQ(line_of(go), "go");
   std::istringstream lines(sandbox_.read_file("lines"));
   std::vector<std::string> said;
   for (std::string line; std::getline(lines, line);) said.push_back(line);
   EXPECT_THAT(said, UnorderedElementsAre("n1 0 4 key", "n2 1 4 key", "n3 2 4 key"))
       << sandbox_.read_file("job-" + job);
-  slurm.run({"scancel", job});
+  slurm_->run({"scancel", job});
 }
 
 }  // namespace

@@ -23,15 +23,43 @@ using Words = std::vector<std::string>;
 
 constexpr std::size_t kHosts = 4;
 
-// What all tests here have: the hosts, and a state directory on a file system that they share.
+// What all tests of a suite share: the hosts, and what brings programs to them. Each has a state
+// directory of its own, on a file system that is that of all hosts.
 class OnHosts : public testing::Test {
+ public:
+  static void TearDownTestSuite() { shared_.reset(); }
+
  protected:
+  struct Shared {
+    Sandbox sandbox;
+    std::unique_ptr<PrivateHosts> hosts;
+    std::unique_ptr<PrivateSlurm> slurm;
+    std::unique_ptr<PrivateGridEngine> grid;
+  };
+  static Shared& shared() {
+    if (shared_ == nullptr) shared_ = std::make_unique<Shared>();
+    return *shared_;
+  }
+
+  OnHosts() : sandbox_(shared().sandbox) {}
   void SetUp() override {
     if (const auto why = PrivateHosts::missing(); !why.empty()) GTEST_SKIP() << why;
-    hosts_ = std::make_unique<PrivateHosts>(sandbox_, kHosts);
+    auto& hosts = shared().hosts;
+    if (hosts == nullptr) {
+      hosts = std::make_unique<PrivateHosts>(sandbox_, kHosts);
+      if (hosts->up()) prepare(shared());
+      sandbox_.keep();
+    }
+    hosts_ = hosts.get();
     ASSERT_TRUE(hosts_->up());
   }
-  void TearDown() override { hosts_.reset(); }
+  void TearDown() override {
+    if (hosts_ == nullptr) return;
+    hosts_->go_back();
+    sandbox_.go_back("slurmstepd");
+  }
+  // Once for the suite.
+  virtual void prepare(Shared&) {}
 
   std::string state() const { return sandbox_.folder() + "/kept"; }
   Words start_words(const Words& options, const std::string& program) const {
@@ -66,12 +94,18 @@ class OnHosts : public testing::Test {
     EXPECT_GE(found, completed);
   }
 
-  Sandbox sandbox_;
-  std::unique_ptr<PrivateHosts> hosts_;
+  Sandbox& sandbox_;
+  PrivateHosts* hosts_ = nullptr;
+
+ private:
+  static inline std::unique_ptr<Shared> shared_;
 };
 
 class Bootstraps : public OnHosts {
  protected:
+  void prepare(Shared& shared) override {
+    if (PrivateHosts::no_remote_shell().empty()) shared.hosts->remote_shell();
+  }
   void expect_all(const Ran& ran) {
     EXPECT_EQ(ran.code, 7) << ran.err;
     expect_campaign(ran.out);
@@ -164,16 +198,33 @@ TEST_F(Bootstraps, AHolonParent) {
   expect_nothing_is_left();
 }
 
-TEST_F(Bootstraps, GridEngineWithAParallelEnvironment) {
-  if (const auto why = PrivateGridEngine::missing(); !why.empty()) GTEST_SKIP() << why;
-  PrivateGridEngine grid(sandbox_, *hosts_, 2);
-  ASSERT_TRUE(grid.up());
-  const std::string job = grid.submit(
+class OfGridEngine : public OnHosts {
+ protected:
+  void SetUp() override {
+    if (const auto why = PrivateGridEngine::missing(); !why.empty()) GTEST_SKIP() << why;
+    OnHosts::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    grid_ = shared().grid.get();
+    ASSERT_TRUE(grid_->up());
+  }
+  void TearDown() override {
+    if (grid_ != nullptr) grid_->delete_all();
+    OnHosts::TearDown();
+  }
+  void prepare(Shared& shared) override {
+    shared.grid = std::make_unique<PrivateGridEngine>(sandbox_, *shared.hosts, 2);
+  }
+
+  PrivateGridEngine* grid_ = nullptr;
+};
+
+TEST_F(OfGridEngine, WithAParallelEnvironment) {
+  const std::string job = grid_->submit(
       8, sandbox_.write_file(
              "grid.sh",
              "#!/bin/sh\n" + line(start_words({}, write_campaign(sandbox_))) + "\necho code $?\n",
              true));
-  ASSERT_TRUE(eventually([&] { return !grid.has_jobs(); })) << grid.jobs();
+  ASSERT_TRUE(eventually([&] { return !grid_->has_jobs(); })) << grid_->jobs();
   const std::string out = sandbox_.read_file("job-" + job);
   expect_campaign(out);
   EXPECT_THAT(out, HasSubstr("code 7\n"));
@@ -183,23 +234,20 @@ TEST_F(Bootstraps, GridEngineWithAParallelEnvironment) {
 
 // Grid Engine ends a job with SIGKILL and nothing before it. On a machine that does much else its
 // daemons and five hosts take their time for each step.
-TEST_F(Bootstraps, NothingIsLeftAfterAQdel) {
-  if (const auto why = PrivateGridEngine::missing(); !why.empty()) GTEST_SKIP() << why;
-  PrivateGridEngine grid(sandbox_, *hosts_, 2);
-  ASSERT_TRUE(grid.up());
+TEST_F(OfGridEngine, NothingIsLeftAfterAQdel) {
   const auto waiting = write_waiting_program(sandbox_, sandbox_.folder() + "/running");
-  const std::string job = grid.submit(
+  const std::string job = grid_->submit(
       8,
       sandbox_.write_file("grid.sh", "#!/bin/sh\n" + line(start_words({}, waiting)) + "\n", true));
   const auto comes_true = [](const std::function<bool()>& is_so) {
     return eventually(is_so) || eventually(is_so) || eventually(is_so);
   };
-  const auto said = [&] { return sandbox_.read_file("job-" + job) + grid.jobs(); };
+  const auto said = [&] { return sandbox_.read_file("job-" + job) + grid_->jobs(); };
   ASSERT_TRUE(comes_true([&] { return !sandbox_.read_file("running").empty(); })) << said();
-  EXPECT_EQ(grid.run({"qdel", "-u", "*"}).code, 0);
+  EXPECT_EQ(grid_->run({"qdel", "-u", "*"}).code, 0);
   EXPECT_TRUE(comes_true([&] { return sandbox_.processes({"sleep 1000"}).empty(); })) << said();
   EXPECT_TRUE(comes_true([&] { return sandbox_.processes({"holon"}).empty(); })) << said();
-  ASSERT_TRUE(comes_true([&] { return !grid.has_jobs(); })) << said();
+  ASSERT_TRUE(comes_true([&] { return !grid_->has_jobs(); })) << said();
   hosts_->let_folders_stay();
   expect_records(1);
 }
@@ -210,12 +258,15 @@ class OfSlurm : public OnHosts {
     if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
     OnHosts::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    slurm_ = std::make_unique<PrivateSlurm>(sandbox_, *hosts_, 2);
+    slurm_ = shared().slurm.get();
     ASSERT_TRUE(slurm_->up());
   }
   void TearDown() override {
-    slurm_.reset();
+    if (slurm_ != nullptr) slurm_->become_idle();
     OnHosts::TearDown();
+  }
+  void prepare(Shared& shared) override {
+    shared.slurm = std::make_unique<PrivateSlurm>(sandbox_, *shared.hosts, 2);
   }
 
   // A batch script of four tasks on four nodes that does so; the job's id.
@@ -263,7 +314,7 @@ class OfSlurm : public OnHosts {
     expect_records(200);
   }
 
-  std::unique_ptr<PrivateSlurm> slurm_;
+  PrivateSlurm* slurm_ = nullptr;
 };
 
 TEST_F(OfSlurm, ABatchScript) {
@@ -415,7 +466,7 @@ TEST_F(Ends, BySigkill) {
 TEST_F(Ends, ByTheWalltime) {
   const std::string pipe = make_pipe("running"), code = make_pipe("code");
   const std::string job =
-      submit(line(start_words({"--conf", "batch.interval=1s", "--conf", "batch.margin=50s"},
+      submit(line(start_words({"--conf", "batch.interval=1s", "--conf", "batch.margin=58s"},
                               waiting_program(pipe))) +
              "\necho $? > " + code);
   EXPECT_EQ(line_of(pipe), "running");

@@ -151,11 +151,13 @@ std::string PrivateGridEngine::submit(int slots, const std::string& script) {
   return ran.out.substr(0, ran.out.find('\n'));
 }
 
+void PrivateGridEngine::delete_all() {
+  run({"qdel", "-u", "*"});
+  EXPECT_TRUE(eventually([&] { return !has_jobs(); })) << jobs();
+}
+
 PrivateGridEngine::~PrivateGridEngine() {
-  if (up_) {
-    run({"qdel", "-u", "*"});
-    EXPECT_TRUE(eventually([&] { return !has_jobs(); })) << jobs();
-  }
+  if (up_) delete_all();
   // Each is the child of what started it on its host.
   for (auto& daemon : daemons_)
     if (const pid_t inner = child_of(daemon->pid()); inner > 1) kill(inner, SIGTERM);

@@ -29,6 +29,8 @@ class PrivateGridEngine {
   Ran run(std::vector<std::string> words) { return hosts_.run(0, std::move(words)); }
   // Submits a script of so many slots; the job's number. Its output is the file "job-NUMBER".
   std::string submit(int slots, const std::string& script);
+  // Deletes what waits or runs, and returns when none is left.
+  void delete_all();
   // Is a job left, waiting, running, or about to end?
   bool has_jobs() { return !run({"qstat", "-u", "*"}).out.empty(); }
   // What Grid Engine says of its jobs and queues, for a test that has waited in vain.

@@ -94,16 +94,31 @@ void PrivateHosts::connect() {
   network_ = std::move(*network);
 }
 
+std::vector<std::string> PrivateHosts::runtime_folders(std::size_t host) const {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  const auto run = fmt::format("/proc/{}/root{}/run", hosts_[host].first, sandbox_.folder());
+  for (const auto& entry : std::filesystem::directory_iterator(run, ignored))
+    found.push_back(entry.path());
+  return found;
+}
+
+void PrivateHosts::go_back() {
+  for (std::size_t host = 0; host < hosts_.size(); ++host)
+    for (const auto& folder : runtime_folders(host)) {
+      if (!may_leave_folders_)
+        ADD_FAILURE() << "left behind on " << name_of(host) << ": " << folder;
+      std::error_code ignored;
+      std::filesystem::remove_all(folder, ignored);
+    }
+  may_leave_folders_ = false;
+}
+
 PrivateHosts::~PrivateHosts() {
   // Before the namespaces hide it.
   for (const pid_t pid : sandbox_.processes())
     ADD_FAILURE() << "left behind on a host: " << pid << " " << command_line(pid);
-  for (std::size_t host = 0; host < hosts_.size() && !may_leave_folders_; ++host) {
-    std::error_code ignored;
-    const auto run = fmt::format("/proc/{}/root{}/run", hosts_[host].first, sandbox_.folder());
-    for (const auto& entry : std::filesystem::directory_iterator(run, ignored))
-      ADD_FAILURE() << "left behind on " << name_of(host) << ": " << entry.path();
-  }
+  go_back();
   for (Host& host : hosts_) host.holder->finish();
 }
 

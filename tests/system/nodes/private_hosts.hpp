@@ -36,7 +36,10 @@ class PrivateHosts {
   // What the first process of a host is called here.
   pid_t pid_of(std::size_t host) const { return hosts_[host].first; }
 
-  // Of processes that were killed: runtime directories on the hosts are no failure.
+  // Between two tests that share them: runtime directories that are left on a host are a failure,
+  // and are taken away.
+  void go_back();
+  // Of processes that were killed: they are none this time.
   void let_folders_stay() { may_leave_folders_ = true; }
 
   // The same words, to be run on a host.
@@ -59,6 +62,7 @@ class PrivateHosts {
     pid_t first = 0;
     std::unique_ptr<Process> sshd;
   };
+  std::vector<std::string> runtime_folders(std::size_t host) const;  // as this process sees them
   void begin(std::size_t host, Files files);
   void connect();
   void start_sshd(std::size_t host);

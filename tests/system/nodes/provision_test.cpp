@@ -16,18 +16,18 @@ namespace {
 using testing::HasSubstr;
 
 // Nodes n1, n2 of two CPUs, all of which are this machine.
-class Provision : public testing::Test {
+class Provision : public WithSlurm {
  protected:
+  Provision() : WithSlurm(2, 2) {}
   void SetUp() override {
-    if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
-    slurm_ = std::make_unique<PrivateSlurm>(sandbox_, 2, 2);
-    ASSERT_TRUE(slurm_->up());
+    WithSlurm::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     root_ = std::make_unique<Instance>(sandbox_, options());
     own_cores_ = sandbox_.json({"uptime"})["cores"].get<std::int64_t>();
   }
   void TearDown() override {
     root_.reset();
-    slurm_.reset();
+    WithSlurm::TearDown();
   }
   std::vector<std::string> options() const {
     return {"--joinable",
@@ -54,8 +54,6 @@ class Provision : public testing::Test {
     return sandbox_.json({"jobs", job})["jobs"][0]["reason"].get<std::string>();
   }
 
-  Sandbox sandbox_;
-  std::unique_ptr<PrivateSlurm> slurm_;
   std::unique_ptr<Instance> root_;
   std::int64_t own_cores_ = 0;
 };
@@ -95,8 +93,8 @@ TEST_F(Provision, ADryRunShowsTheVeryCommand) {
   const std::string all = std::to_string(own_cores_);
   sandbox_.ok({"submit", "-n", all, "-t", "60", "sleep", "1000"});
   sandbox_.ok({"submit", "-n", all, "-t", "5", "true"});
-  const auto would = nlohmann::json::parse(sandbox_.ok(
-      {"provision", "slurm", "-t", "20", "--dry-run", "--json", "--", "-p", "short"}));
+  const auto would = nlohmann::json::parse(
+      sandbox_.ok({"provision", "slurm", "-t", "20", "--dry-run", "--json", "--", "-p", "short"}));
   EXPECT_EQ(would["batch_jobs"], 1);
   EXPECT_EQ(would["jobs"], nlohmann::json({2}));
   EXPECT_EQ(would["command"][0], "sbatch");
