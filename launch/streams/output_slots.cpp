@@ -118,6 +118,16 @@ bool SlotFile::make() {
   return reading && appending;
 }
 
+// Removed first: opened by its name it would be the file that others still write to.
+bool SlotFiles::renew_for(const std::string& whose) {
+  for (SlotFile* const file : {&output, &error}) {
+    if (unlink(file->path.c_str()) != 0 && errno != ENOENT) return false;
+    if (!file->make()) return false;
+  }
+  user = whose;
+  return true;
+}
+
 std::string slots_of(std::uint32_t rank, std::uint64_t incarnation) {
   return fmt::format("slots-{}-{:x}", rank, incarnation);
 }
@@ -155,21 +165,35 @@ bool OutputSlots::use(const std::string& folder) {
 
 std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
   if (!use(start.output.substr(0, start.output.rfind('/')))) return nullptr;  // it is absolute
-  while (!free_.empty()) {
-    SlotFiles files = std::move(free_.back());
-    free_.pop_back();
-    if (!has_name(files.output.reading) || !has_name(files.error.reading)) continue;
-    if (!note(files, &start)) return nullptr;
-    return std::make_unique<OutputSlot>(shared_from_this(), std::move(files), start);
+  auto files = take_free(start.user);
+  if (!files) {
+    auto made = make(start.user);
+    if (!made) return nullptr;
+    files = std::move(*made);
   }
-  auto files = make();
-  if (!files || !note(*files, &start)) return nullptr;
+  if (!note(*files, &start)) return nullptr;
   return std::make_unique<OutputSlot>(shared_from_this(), std::move(*files), start);
 }
 
-Result<SlotFiles> OutputSlots::make() {
+// The last one that this user's jobs have had, or the last one of all, with new files. Those whose
+// files were removed are dropped.
+std::optional<SlotFiles> OutputSlots::take_free(const std::string& user) {
+  while (!free_.empty()) {
+    const auto own = std::find_if(free_.rbegin(), free_.rend(),
+                                  [&](const SlotFiles& files) { return files.user == user; });
+    const auto at = own == free_.rend() ? free_.end() - 1 : own.base() - 1;
+    SlotFiles files = std::move(*at);
+    free_.erase(at);
+    if (!has_name(files.output.reading) || !has_name(files.error.reading)) continue;
+    if (files.user == user || files.renew_for(user)) return files;
+  }
+  return std::nullopt;
+}
+
+Result<SlotFiles> OutputSlots::make(const std::string& user) {
   SlotFiles files;
   files.number = made_;
+  files.user = user;
   files.output.path = file_of_slot(folder_, name_, files.number, ".out");
   files.error.path = file_of_slot(folder_, name_, files.number, ".err");
   if (!files.output.make() || !files.error.make()) return fail(Errc::system, std::strerror(errno));

@@ -6,9 +6,13 @@
 // becomes files of the job's own name where it is much. A table beside the slots says whose they
 // are: of an agent that was killed the next one's broker gives what its tasks have written the
 // names of their jobs.
+//
+// A task hands its descriptor to whom it likes, who can write through it for as long as the file
+// has a use. So a slot goes from one user's job to another's with new files only.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +37,10 @@ struct SlotFile {
 struct SlotFiles {
   std::size_t number = 0;
   SlotFile output, error;
+  std::string user;  // whose tasks have had descriptors of these files; as in Start
+
+  // New ones in their place, for this user. False: they cannot be made.
+  bool renew_for(const std::string& whose);
 };
 
 // A slot as one job has it. One that is not released stays as it is: what it holds is found by its
@@ -90,7 +98,8 @@ class OutputSlots : public std::enable_shared_from_this<OutputSlots> {
  private:
   friend class OutputSlot;
   bool use(const std::string& folder);
-  Result<SlotFiles> make();
+  std::optional<SlotFiles> take_free(const std::string& user);
+  Result<SlotFiles> make(const std::string& user);
   bool note(const SlotFiles& files, const msg::Start* start) const;
   void give_back(SlotFiles files);
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <vector>
 
 namespace holon::launch {
 namespace {
@@ -124,6 +125,48 @@ TEST_F(Slots, NoLockOutlivesTheTaskThatTookIt) {
     EXPECT_EQ(fcntl(other.get(), F_OFD_SETLK, &whole), 0);
     EXPECT_EQ(lseek(out, 0, SEEK_CUR), 0) << "also where nothing was written";
   }
+}
+
+// A task may pass its descriptor to a process that outlives it.
+TEST_F(Slots, WhatOneUserHasKeptOpenIsNoFileOfAnothers) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  const auto of = [this](std::uint64_t id, const char* user) {
+    auto start = job(id);
+    start.user = user;
+    return start;
+  };
+  std::vector<transport::UniqueFd> kept;
+  for (std::uint64_t id = 1; id < 40; ++id) {
+    const char* const user = id % 3 == 0 ? "ann" : id % 3 == 1 ? "bob" : "eve";
+    auto slot = slots->take(of(id, user));
+    ASSERT_TRUE(slot);
+    write(slot->output(), user);
+    write(slot->error(), user);
+    for (const auto& fd : kept) {
+      ASSERT_EQ(ftruncate(fd.get(), 0), 0);
+      ASSERT_EQ(::write(fd.get(), "forged", 6), 6);
+    }
+    for (const auto& path : {slot->output(), slot->error()})
+      kept.emplace_back(dup(slot->appending_to(path).get()));
+    const auto written = slot->end(of(id, user), false);
+    EXPECT_EQ(written.output, user);
+    EXPECT_EQ(written.error, user);
+    slot->release();
+  }
+  EXPECT_EQ(files(), 3u) << "no more slots than jobs at once";
+}
+
+// Renewing files is what another user's job costs, so it gets a slot of its own user's if there is.
+TEST_F(Slots, AUserGetsTheSlotThatTheUsersJobsHaveHad) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  auto of_ann = job(1), of_bob = job(2);
+  of_ann.user = "ann";
+  of_bob.user = "bob";
+  auto first = slots->take(of_ann), second = slots->take(of_bob);
+  const std::string path = first->output();
+  first->release();
+  second->release();
+  EXPECT_EQ(slots->take(of_ann)->output(), path);
 }
 
 TEST_F(Slots, MuchBecomesTheJobsOwnFiles) {
