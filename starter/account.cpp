@@ -39,27 +39,28 @@ Status add_groups(Account& account) {
   return {};
 }
 
-Status may_be(const Account& who, const Settings& settings) {
-  if (who.uid == 0) return fail(Errc::denied, "nothing is started as root");
-  if (who.uid == settings.instance)
-    return fail(Errc::denied, "nothing is started as \"" + who.name + "\", the instance's account");
-  if (who.uid < settings.least)
-    return fail(Errc::denied, "nothing is started as \"" + who.name + "\": user ids below " +
+}  // namespace
+
+Status may_be_user(uid_t uid, const std::string& name, const Settings& settings) {
+  if (uid == 0) return fail(Errc::denied, "nothing is started as root");
+  if (uid == settings.instance)
+    return fail(Errc::denied, "nothing is started as \"" + name + "\", the instance's account");
+  if (uid < settings.least)
+    return fail(Errc::denied, "nothing is started as \"" + name + "\": user ids below " +
                                   std::to_string(settings.least) +
                                   " are the system's (access.least-uid)");
-  if (!settings.everybody && !settings.users.contains(who.uid))
-    return fail(Errc::denied, "\"" + who.name + "\" is none of its users (access.users)");
+  if (!settings.everybody && !settings.users.contains(uid))
+    return fail(Errc::denied, "\"" + name + "\" is none of its users (access.users)");
   return {};
 }
-
-}  // namespace
 
 Result<Account> find_account(const std::string& name, const Settings& settings) {
   if (name.empty() || name.size() > kLongestName || name.find('\0') != std::string::npos)
     return fail(Errc::not_found, "the request names no user");
   auto account = look_up(name);
   if (!account) return account;
-  if (auto may = may_be(*account, settings); !may) return tl::unexpected<Error>(may.error());
+  if (auto may = may_be_user(account->uid, name, settings); !may)
+    return tl::unexpected<Error>(may.error());
   if (auto added = add_groups(*account); !added) return tl::unexpected<Error>(added.error());
   return account;
 }

@@ -31,4 +31,7 @@ struct Account {
 // system's, one that is not among the users), system.
 Result<Account> find_account(const std::string& name, const Settings& settings);
 
+// Is something started for this user? `name`: for the answer. Errors: denied, as above.
+Status may_be_user(uid_t uid, const std::string& name, const Settings& settings);
+
 }  // namespace holon::starter

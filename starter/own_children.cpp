@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -13,17 +14,8 @@
 namespace holon::starter {
 namespace {
 
-// Nothing where there is no such file.
-std::optional<std::string> read_all(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = read(fd, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
-  close(fd);
-  return text;
-}
+constexpr std::size_t kMostOfAStat = 4096;
+constexpr std::size_t kMostOfAList = std::size_t{16} << 20;
 
 std::vector<pid_t> numbers_in(const std::string& text) {
   std::vector<pid_t> numbers;
@@ -33,14 +25,6 @@ std::vector<pid_t> numbers_in(const std::string& text) {
     if (at == from) return numbers;
     if (number > 1) numbers.push_back(static_cast<pid_t>(number));
   }
-}
-
-// The fourth field of /proc/PID/stat; the second is any name in parentheses.
-pid_t parent_of(pid_t pid) {
-  const auto text = read_all("/proc/" + std::to_string(pid) + "/stat");
-  const auto end = text ? text->rfind(')') : std::string::npos;
-  if (end == std::string::npos || text->size() < end + 4) return 0;
-  return static_cast<pid_t>(std::strtol(text->c_str() + end + 4, nullptr, 10));
 }
 
 // Of a kernel without lists of children.
@@ -56,9 +40,29 @@ std::vector<pid_t> by_their_parents() {
 
 }  // namespace
 
+std::optional<std::string> read_all(const std::string& path, std::size_t most) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; text.size() < most && (n = read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, std::min(static_cast<std::size_t>(n), most - text.size()));
+  close(fd);
+  return text;
+}
+
+// The fourth field of /proc/PID/stat; the second is any name in parentheses.
+pid_t parent_of(pid_t pid) {
+  const auto text = read_all("/proc/" + std::to_string(pid) + "/stat", kMostOfAStat);
+  const auto end = text ? text->rfind(')') : std::string::npos;
+  if (end == std::string::npos || text->size() < end + 4) return 0;
+  return static_cast<pid_t>(std::strtol(text->c_str() + end + 4, nullptr, 10));
+}
+
 std::vector<pid_t> own_children() {
   const std::string self = std::to_string(getpid());
-  if (const auto text = read_all("/proc/self/task/" + self + "/children")) return numbers_in(*text);
+  if (const auto text = read_all("/proc/self/task/" + self + "/children", kMostOfAList))
+    return numbers_in(*text);
   return by_their_parents();
 }
 

@@ -116,6 +116,7 @@ std::string encode(const Request& request) {
   out.text(request.path);
   out.number(request.flags);
   out.number(request.file_mask);
+  out.text(request.lineage);
   return out.take();
 }
 
@@ -134,6 +135,7 @@ Result<Request> decode(std::string_view bytes) {
   request.path = in.text();
   const std::uint64_t flags = in.number();
   const std::uint64_t mask = in.number();
+  request.lineage = in.text();
   constexpr std::uint64_t kMostMask = 0777;
   if (!in.is_at_end() || flags > UINT32_MAX || (mask > kMostMask && mask != kUsualMask))
     return fail(Errc::invalid_argument, "the request cannot be read");
@@ -160,6 +162,18 @@ Status check_open(const Request& request) {
     return fail(Errc::invalid_argument,
                 "the file is to be opened with flags that are not accepted");
   if (!request.argv.empty()) return fail(Errc::invalid_argument, "a command and a file at once");
+  return {};
+}
+
+Status check_sweep(const Request& request) {
+  constexpr std::size_t kShortestMark = 32;
+  if (request.lineage.find('/') < kShortestMark || !request.lineage.ends_with('/') ||
+      request.lineage.find_first_of(std::string_view(" \0", 2)) != std::string::npos)
+    return fail(Errc::invalid_argument, "the lineage is none of an instance's jobs");
+  if ((!request.path.empty() && request.path.front() != '/') || has_zero(request.path))
+    return fail(Errc::invalid_argument, "the folder of the outputs is no absolute path");
+  if ((request.flags & ~kSpareStarted) != 0 || !request.argv.empty())
+    return fail(Errc::invalid_argument, "more is asked for than a look");
   return {};
 }
 

@@ -18,6 +18,9 @@ inline constexpr std::size_t kMostLimits = 64;
 
 inline constexpr std::uint32_t kUsualMask = ~0U;  // as of Settings
 
+// What is below a starter that still starts tasks stays.
+inline constexpr std::uint32_t kSpareStarted = 1;
+
 // Of setrlimit(2).
 struct Limit {
   std::uint32_t resource = 0;  // RLIMIT_NOFILE, ...
@@ -27,16 +30,18 @@ struct Limit {
 };
 
 struct Request {
-  std::string user;                      // a name of the system's
-  std::vector<std::string> argv;         // run; argv[0] is looked for along the PATH of `env`
-  std::vector<std::string> env;          // run: "KEY=VALUE"
-  std::string cwd;                       // run; "": the user's home
-  std::vector<std::uint64_t> cpus;       // run: mask; empty: the starter's
-  std::uint64_t descriptors = 0;         // run: soft limit of open files; 0: the starter's
-  std::vector<Limit> limits;             // run: set last, with the user's rights
-  std::string path;                      // open; absolute
-  std::uint32_t flags = 0;               // open: as in open(2), of those in kOpenFlags
+  std::string user;                 // a name of the system's
+  std::vector<std::string> argv;    // run; argv[0] is looked for along the PATH of `env`
+  std::vector<std::string> env;     // run: "KEY=VALUE"
+  std::string cwd;                  // run; "": the user's home
+  std::vector<std::uint64_t> cpus;  // run: mask; empty: the starter's
+  std::uint64_t descriptors = 0;    // run: soft limit of open files; 0: the starter's
+  std::vector<Limit> limits;        // run: set last, with the user's rights
+  // open; absolute. sweep: the folder in whose output/ the instance's jobs write; "": none
+  std::string path;
+  std::uint32_t flags = 0;  // open: as in open(2), of those in kOpenFlags; sweep: kSpareStarted
   std::uint32_t file_mask = kUsualMask;  // umask(2), at most 0777
+  std::string lineage = {};              // sweep: what those of its jobs begin with, "MARK/"
 
   bool operator==(const Request&) const = default;
 };
@@ -45,9 +50,11 @@ std::string encode(const Request& request);
 // Errors: invalid_argument.
 Result<Request> decode(std::string_view bytes);
 
-// Is it one that can be run, or opened? No words with zero bytes, an absolute path, flags and
-// limits that are known. Errors: invalid_argument.
+// Is it one that can be run, opened, or looked for? No words with zero bytes, an absolute path,
+// flags and limits that are known. Errors: invalid_argument.
 Status check_run(const Request& request);
 Status check_open(const Request& request);
+// A lineage that is some instance's, not a part of every one's.
+Status check_sweep(const Request& request);
 
 }  // namespace holon::starter

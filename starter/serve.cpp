@@ -23,6 +23,7 @@
 #include "starter/fewer_rights.hpp"
 #include "starter/keeper.hpp"
 #include "starter/own_children.hpp"
+#include "starter/sweep.hpp"
 #include "starter/wire.hpp"
 
 namespace holon::starter {
@@ -41,14 +42,14 @@ struct Message {
 
 std::size_t expected(const Ask& ask) {
   if (ask.kind == Kind::count) return 0;
-  if (ask.kind == Kind::open) return 2;
+  if (ask.kind == Kind::open || ask.kind == Kind::sweep) return 2;
   return 5 + ((ask.extras & kSecrets) != 0 ? 1 : 0) + ((ask.extras & kWireUp) != 0 ? 1 : 0);
 }
 
 bool is_known(const Ask& ask) {
   if (ask.magic != kMagic || ask.reserved != 0) return false;
   if (ask.kind == Kind::run) return (ask.extras & ~(kSecrets | kWireUp)) == 0;
-  return (ask.kind == Kind::open || ask.kind == Kind::count) && ask.extras == 0;
+  return ask.kind >= Kind::open && ask.kind <= Kind::sweep && ask.extras == 0;
 }
 
 Message take_message(int line) {
@@ -107,6 +108,7 @@ class Starter {
       if (message.is_closed) {
         // Its descriptor stays: the other side sees by its end that this process has ended.
         std::erase(lines_, line);
+        if (lines_.empty()) prctl(PR_SET_NAME, kNameOfEndingStarter);
         return;
       }
       if (!message.is_good && message.descriptors.empty()) return;
@@ -136,7 +138,16 @@ class Starter {
     for (const int line : all_lines_) close(line);
     close(children_);
     const Handed handed = handed_by(message);
-    message.ask.kind == Kind::run ? serve_run(handed, settings_) : serve_open(handed, settings_);
+    switch (message.ask.kind) {
+      case Kind::run:
+        serve_run(handed, settings_);
+      case Kind::open:
+        serve_open(handed, settings_);
+      case Kind::sweep:
+        serve_sweep(handed, settings_);
+      case Kind::count:
+        _exit(0);
+    }
   }
 
   // A keeper that was killed leaves its task's processes to this one, which ends them.
@@ -187,7 +198,7 @@ std::vector<int> keep_only(const std::vector<int>& lines) {
 void serve(const std::vector<int>& lines, const Settings& settings) {
   if (geteuid() != 0) give_up("it has to be root", EPERM);
   clearenv();
-  prctl(PR_SET_NAME, "holon-starter");
+  prctl(PR_SET_NAME, kNameOfStarter);
   setsid();
   umask(077);
   if (chdir("/") != 0) give_up("/", errno);

@@ -6,6 +6,8 @@
 //   run   the keeper's connection, the request (request.hpp) in memory, what becomes 0, 1 and 2,
 //         then what becomes 3 and 4 as far as `extras` says so
 //   open  the connection for the answer, the request
+//   sweep the same: what is left of an earlier run is ended (sweep.hpp), and how much that was
+//         comes as the status of an end
 //   count none; answered with a Count over the same connection
 // What is not of this form is dropped, with the descriptors that came with it.
 //
@@ -21,7 +23,10 @@ namespace holon::starter {
 inline constexpr std::uint32_t kMagic = 0x686f6c31;
 inline constexpr std::size_t kMostDescriptors = 7;
 
-enum class Kind : std::uint32_t { run = 1, open = 2, count = 3 };
+enum class Kind : std::uint32_t { run = 1, open = 2, count = 3, sweep = 4 };
+// What a starter is called (prctl(2)) for as long as somebody may ask it; and then.
+inline constexpr const char* kNameOfStarter = "holon-starter";
+inline constexpr const char* kNameOfEndingStarter = "holon-ending";
 inline constexpr std::uint32_t kSecrets = 1, kWireUp = 2;  // of Ask::extras
 
 struct Ask {

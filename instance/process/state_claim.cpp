@@ -198,10 +198,10 @@ Status StateClaim::take_again(const std::string& dir) {
 
 // A child is part of its parent's tree, and known by its job there; a root is its own.
 std::string take_lineage(const StateClaim& claim, bool is_child) {
-  const char* const outer = std::getenv(launch::kLineage);
+  const char* const outer = std::getenv(kLineage);
   std::string lineage = outer != nullptr ? outer : "";
   if (!is_child || lineage.empty()) lineage = launch::lineage_of_root(lineage, claim.mark);
-  setenv(launch::kLineage, lineage.c_str(), 1);
+  setenv(kLineage, lineage.c_str(), 1);
   return lineage;
 }
 

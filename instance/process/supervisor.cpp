@@ -139,8 +139,9 @@ class Supervisor {
     lineage_ = take_lineage(claim_, options_.start.grant);
     end_earlier_runs();
     earlier_runs_.when_gone([this] {
-      begin_or_give_up([this] { return start_all(); });
-      sweep_.expect_more();
+      // Those of users, into whose processes this account cannot look.
+      starter_.when_none_left({launch::jobs_prefix(lineage_), options_.start.state_dir}, say,
+                              [this] { begin_or_give_up([this] { return start_all(); }); });
     });
     return {};
   }
@@ -149,15 +150,14 @@ class Supervisor {
   // of a child are part of its job and ended with that.
   void end_earlier_runs() {
     if (claim_.is_new) return;
-    launch::Remains::What what;
-    what.prefix = launch::jobs_prefix(lineage_);
-    what.of_instance = !options_.start.grant;
-    what.cgroup = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
-    what.state_dir = options_.start.state_dir;
-    earlier_runs_.end(std::move(what));
+    earlier_runs_.end({.prefix = launch::jobs_prefix(lineage_),
+                       .of_instance = !options_.start.grant,
+                       .cgroup = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_),
+                       .state_dir = options_.start.state_dir});
   }
 
   Status start_all() {
+    sweep_.expect_more();
     if (auto made = make_cgroup(); !made) return made;
     if (auto started = start_broker(); !started) return started;
     for (const auto& agent : agents_)

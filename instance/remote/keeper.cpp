@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "launch/remote/handed.hpp"
 #include "launch/remote/output_note.hpp"
 #include "launch/tasks/process.hpp"
+#include "launch/tracking/lineage.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 #include "transport/secret.hpp"
@@ -73,7 +75,21 @@ class Keeper {
     if (auto watched = starter_.watch([this] { give_up("the starter of users' tasks has ended"); });
         !watched)
       return watched;
-    return start();
+    end_earlier_tasks();
+    return {};
+  }
+
+  // Of users, of an agent that was here before and was killed with its starter. Another agent of
+  // the instance may be on this machine, which has a starter of its own.
+  void end_earlier_tasks() {
+    const char* const lineage = std::getenv(kLineage);
+    const auto begin = [this] {
+      if (auto started = start(); !started) give_up(to_string(started.error()));
+    };
+    if (lineage == nullptr) return begin();
+    starter_.when_none_left(
+        {launch::jobs_prefix(lineage), "", true},
+        [this](const std::string& text) { complain(options_.hostname, text); }, begin);
   }
 
   Status start() {

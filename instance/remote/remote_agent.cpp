@@ -81,7 +81,7 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
   if (options.at_hand)
     std::fprintf(stderr, "holon join: %s is node %u of the instance at %s\n", host.c_str(),
                  place->is.rank, place->address.c_str());
-  if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
+  if (!place->is.lineage.empty()) setenv(kLineage, place->is.lineage.c_str(), 1);
   return keep_agent(agent_options(invitation, std::move(*place), around, options), options.starter);
 }
 

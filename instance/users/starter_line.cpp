@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
+#include "launch/tasks/ask_starter.hpp"
 #include "starter/wire.hpp"
 
 namespace holon::instance {
@@ -15,6 +17,8 @@ namespace {
 
 constexpr int kAnswerPatience = 10'000;  // ms; the starter waits for nobody
 constexpr Duration kLookForIdle = 10;
+constexpr Duration kSweepAgain = 20;
+constexpr int kTellAfter = 500;  // looks for what is left
 
 }  // namespace
 
@@ -43,6 +47,50 @@ Status StarterLine::watch(std::function<void()> ended) {
 void StarterLine::when_idle(std::function<void()> then) {
   if (!is_there() || count().value_or(0) == 0) return then();
   look_ = reactor_.after(kLookForIdle, [this, then = std::move(then)] { when_idle(then); });
+}
+
+void StarterLine::when_none_left(Left left, std::function<void(const std::string&)> tell,
+                                 std::function<void()> then) {
+  if (!is_there()) return then();
+  sweep_ = std::make_unique<Sweep>(Sweep{std::move(left), std::move(tell), std::move(then)});
+  sweep();
+}
+
+// Where it cannot be asked it has ended, and so does whoever has this line.
+void StarterLine::sweep() {
+  starter::Request request;
+  request.lineage = sweep_->left.prefix;
+  request.path = sweep_->left.state_dir;
+  request.flags = sweep_->left.spares ? starter::kSpareStarted : 0;
+  auto line = launch::ask_starter(fd_.get(), starter::Kind::sweep, request);
+  if (!line) return sweep_again();
+  sweep_->line = std::move(*line);
+  auto next =
+      reactor_.on_fd(sweep_->line.get(), transport::kReadable, [this](unsigned) { swept(); });
+  if (!next) return sweep_again();
+  sweep_->next = std::move(*next);
+}
+
+void StarterLine::swept() {
+  starter::Told told;
+  const ssize_t n = recv(sweep_->line.get(), &told, sizeof told, MSG_DONTWAIT);
+  if (n != static_cast<ssize_t>(sizeof told) || told.what != starter::What::ended)
+    return sweep_again();
+  sweep_->clear = told.status == 0 ? sweep_->clear + 1 : 0;
+  told.text[sizeof told.text - 1] = '\0';
+  if (told.text[0] != '\0' && sweep_->clear == 1)
+    sweep_->tell("cannot look at all processes of " + std::string(told.text) +
+                 ": what an earlier run has left of theirs may run on");
+  if (sweep_->clear < 2) return sweep_again();
+  const auto then = std::move(sweep_->then);
+  sweep_.reset();
+  then();
+}
+
+void StarterLine::sweep_again() {
+  if (++sweep_->looks % kTellAfter == 0)
+    sweep_->tell("waits for processes of users to end, which an earlier run left behind");
+  sweep_->next = reactor_.after(sweep_->clear > 0 ? 0 : kSweepAgain, [this] { sweep(); });
 }
 
 // Its end of the connection closes with its process. An answer that nobody waited for may lie in

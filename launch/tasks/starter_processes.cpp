@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/descriptors/passing.hpp"
-#include "launch/files/in_memory.hpp"
+#include "launch/tasks/ask_starter.hpp"
 
 namespace holon::launch {
 namespace {
@@ -142,36 +142,11 @@ StarterProcesses::StarterProcesses(transport::Reactor& reactor, UniqueFd starter
                                    std::unique_ptr<Processes> own, std::uint64_t task_descriptors)
     : reactor_(reactor),
       starter_(std::move(starter)),
-      null_(open("/dev/null", O_RDWR | O_CLOEXEC)),
       own_(std::move(own)),
       task_descriptors_(task_descriptors) {}
 
 // Their ends of file end what is left.
 StarterProcesses::~StarterProcesses() = default;
-
-// Returns our end of the connection to whoever serves the request.
-Result<UniqueFd> StarterProcesses::ask(starter::Kind kind, const starter::Request& request,
-                                       const std::vector<int>& streams,
-                                       std::uint32_t extras) const {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return system_error("a connection to a keeper");
-  UniqueFd ours(ends[0]);
-  const UniqueFd theirs(ends[1]);
-  const std::string bytes = starter::encode(request);
-  if (bytes.size() > starter::kMostBytes)
-    return fail(Errc::out_of_range, "the command and its environment have more than 8 MiB");
-  const auto body = in_memory("holon request", bytes);
-  if (!body) return tl::unexpected<Error>(body.error());
-  std::vector<int> descriptors = {theirs.get(), body->get()};
-  descriptors.insert(descriptors.end(), streams.begin(), streams.end());
-  starter::Ask what;
-  what.kind = kind;
-  what.extras = extras;
-  if (!send_with_descriptors(starter_.get(), std::as_bytes(std::span(&what, 1)), descriptors))
-    return system_error("the starter cannot be asked");
-  return ours;
-}
 
 Duration StarterProcesses::patience_with(const std::string& user) const {
   return slow_.contains(user) ? kLessPatience : kPatience;
@@ -209,7 +184,9 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
   if (request.file_mask >= 0) what.file_mask = static_cast<std::uint32_t>(request.file_mask);
   for (const ProcessLimit& limit : request.limits)
     what.limits.push_back({static_cast<std::uint32_t>(limit.resource), limit.value});
-  const auto or_null = [this](int fd) { return fd < 0 ? null_.get() : fd; };
+  // Of this task alone: what one user locks there another one would find locked.
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto or_null = [&null](int fd) { return fd < 0 ? null.get() : fd; };
   std::vector<int> streams = {or_null(request.in), or_null(request.out), or_null(request.err)};
   std::uint32_t extras = 0;
   if (request.secrets >= 0) {
@@ -220,7 +197,7 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
     streams.push_back(request.wire_up);
     extras |= starter::kWireUp;
   }
-  auto line = ask(starter::Kind::run, what, streams, extras);
+  auto line = ask_starter(starter_.get(), starter::Kind::run, what, streams, extras);
   if (!line) return tl::unexpected(SpawnError{126, to_string(line.error())});
   return await(std::move(*line), request);
 }
@@ -253,7 +230,7 @@ int StarterProcesses::open_file(const std::string& user, const std::string& path
   what.path = path;
   what.flags = static_cast<std::uint32_t>(flags);
   if (mask >= 0) what.file_mask = static_cast<std::uint32_t>(mask);
-  const auto line = ask(starter::Kind::open, what, {}, 0);
+  const auto line = ask_starter(starter_.get(), starter::Kind::open, what);
   if (!line) return -EIO;
   auto answer = hear(line->get(), patience_with(user), user);
   if (!answer) return -ETIMEDOUT;

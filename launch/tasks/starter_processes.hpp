@@ -61,8 +61,6 @@ class StarterProcesses final : public Processes {
     starter::Told told;
     transport::UniqueFd file;
   };
-  Result<transport::UniqueFd> ask(starter::Kind kind, const starter::Request& request,
-                                  const std::vector<int>& streams, std::uint32_t extras) const;
   std::optional<Answer> hear(int line, Duration patience, const std::string& user);
   Duration patience_with(const std::string& user) const;
   tl::expected<pid_t, SpawnError> await(transport::UniqueFd line, const SpawnRequest& request);
@@ -71,7 +69,7 @@ class StarterProcesses final : public Processes {
   void ended(pid_t task, const starter::Told& told);
 
   transport::Reactor& reactor_;
-  transport::UniqueFd starter_, null_;
+  transport::UniqueFd starter_;
   std::unique_ptr<Processes> own_;
   std::uint64_t task_descriptors_;
   std::uint64_t last_ = 0;

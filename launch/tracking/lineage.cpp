@@ -6,18 +6,6 @@
 #include <random>
 
 namespace holon::launch {
-namespace {
-
-// Takes the first entry off.
-std::string_view next_entry(std::string_view& lineage) {
-  const auto blank = lineage.find(' ');
-  const std::string_view entry = lineage.substr(0, blank);
-  lineage.remove_prefix(blank == std::string_view::npos ? lineage.size() : blank + 1);
-  return entry;
-}
-
-}  // namespace
-
 std::string random_mark() {
   std::random_device random;
   std::string mark;
@@ -44,17 +32,9 @@ std::string jobs_prefix(std::string_view instance) {
   return prefix;
 }
 
-bool is_within(std::string_view lineage, std::string_view prefix) {
-  while (!lineage.empty()) {
-    const std::string_view entry = next_entry(lineage);
-    if (entry.starts_with(prefix) || entry == prefix.substr(0, prefix.size() - 1)) return true;
-  }
-  return false;
-}
-
 std::optional<std::uint64_t> job_within(std::string_view lineage, std::string_view prefix) {
   while (!lineage.empty()) {
-    const std::string_view entry = next_entry(lineage);
+    const std::string_view entry = next_lineage_entry(lineage);
     if (!entry.starts_with(prefix)) continue;
     std::uint64_t job = 0;
     const auto [end, error] =

@@ -234,6 +234,17 @@ class Starters : public testing::Test {
     theirs.close_it();
     return hear(ours.get());
   }
+  // What one look finds; -1: it is refused.
+  int swept(const Request& what) const {
+    auto [ours, theirs] = pair_of_sockets();
+    const Fd body = memory_with(encode(what));
+    Ask ask;
+    ask.kind = Kind::sweep;
+    send_to(asks_.get(), &ask, sizeof ask, {theirs.get(), body.get()});
+    theirs.close_it();
+    const auto heard = hear(ours.get());
+    return heard && heard->told.what == What::ended ? heard->told.status : -1;
+  }
   std::uint32_t count() const {
     Ask ask;
     ask.kind = Kind::count;

@@ -50,8 +50,8 @@ std::set<pid_t> marked(const Live& live) {
   const std::string prefix = prefix_of(live);
   for (const auto& process : launch::all_processes()) {
     if (process.is_over()) continue;
-    const auto lineage = launch::variable_of(process, launch::kLineage);
-    if (lineage && launch::is_within(*lineage, prefix)) found.insert(process.pid);
+    const auto lineage = launch::variable_of(process, kLineage);
+    if (lineage && is_within(*lineage, prefix)) found.insert(process.pid);
   }
   return found;
 }

@@ -27,5 +27,25 @@ TEST_F(Users, AnInstanceWhoseStarterIsKilledSaysSo) {
   EXPECT_EQ(ok("bob", {"job", "output", waits}), "bob");
 }
 
+// With the keepers, as by `pkill -9` or for want of memory: nobody ends what tasks have started
+// then.
+TEST_F(Users, TheNextStartEndsWhatStarterAndKeepersHaveLeft) {
+  start();
+  const std::string job =
+      ok("ann",
+         {"submit", "sh", "-c",
+          "setsid sleep 1001 & setsid sh -c 'trap : TERM; echo up >~/up; sleep 1002; sleep 1002' "
+          "& trap '' TERM; sleep 1003; sleep 1003"});
+  wait_for("ann", job, "RUN");
+  ASSERT_TRUE(eventually([&] { return fs::exists(home_of("ann") + "/up"); }));
+  for (const auto& process : processes_of(0, "--system")) kill(process.pid, SIGKILL);
+  wait_for_none_of(kInstance);
+  wait_for_none_of(0, folder());
+  EXPECT_FALSE(processes_of(kAnn, "sleep").empty()) << "or there is nothing to be ended";
+  start();
+  EXPECT_TRUE(processes_of(kAnn, "").empty());
+  EXPECT_EQ(json("ann", {"jobs", "-a", job})["jobs"][0]["state"], "INACTIVE");
+}
+
 }  // namespace
 }  // namespace holon::system_test
