@@ -46,12 +46,20 @@ struct OfflineAgent {
   bool operator==(const OfflineAgent&) const = default;
 };
 
+// Does a drained node leave the instance?
+enum class NodeLeave : std::uint8_t {
+  stays,
+  leaves,      // its agent is told to end once nothing runs there, or was
+  comes_back,  // it had left, and somebody was given its place
+};
+
 // A node that takes no new work.
 struct KeptDrain {
   std::string host;
   bool above = false;  // an instance above drained it
-  std::string reason;
-  Time since = 0;  // by the wall clock
+  std::string reason;  // for people
+  Time since = 0;      // by the wall clock
+  NodeLeave leave = NodeLeave::stays;
 
   bool operator==(const KeptDrain&) const = default;
 };

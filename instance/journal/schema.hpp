@@ -91,9 +91,14 @@ inline constexpr const char* kReservationNumber = "reservations.number.";
 // And the first of some numbers, the value being the one after the last: no job has them, or has
 // anything left of it, and no job gets them again.
 inline constexpr const char* kUnusedNumbers = "jobs.unused.";
+// Are there numbers of NodeLeave? Behind the second key stands the host.
+inline constexpr const char* kTypedLeaves = "drains.typed-leaves";
+inline constexpr const char* kNodeLeaves = "drains.leave.";
 // The rest of a batch that is to go: the first, and the one after the last.
 inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
 inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
+// And the path of a child that was forgotten, some records of whose jobs are there still.
+inline constexpr const char* kForgettingBelow = "jobs.forgetting.below.";
 
 // Keys of meta.
 inline constexpr const char* kJournalId = "instance.id";        // whose journal it is

@@ -15,12 +15,9 @@
 namespace holon::instance {
 namespace {
 
+// For people.
 constexpr const char* kHasLeft = "it has left (holon leave)";
 constexpr const char* kComesBack = "it had left, and is about to come back";
-
-bool keeps_away(const std::string& reason) {
-  return reason == kHasLeft || reason == kComesBack;
-}
 
 Hostlist hostlist_with(const std::string& host) {
   Hostlist hosts;
@@ -67,7 +64,8 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
   const auto node = node_named(ask->host);
   if (!node) return request.fail(node.error());
   if (auto can = can_leave(*node); !can) return request.fail(can.error());
-  if (auto drained = drains_.drain(hostlist_with(node->host), {kHasLeft, wall}); !drained)
+  if (auto drained = drains_.drain(hostlist_with(node->host), {kHasLeft, wall, NodeLeave::leaves});
+      !drained)
     return request.fail(drained.error());
   // A job that ends anyhow is left alone: a cancel would keep it from running again elsewhere.
   if (ask->now)
@@ -89,7 +87,7 @@ bool Departures::is_idle(std::uint32_t rank) const {
 void Departures::send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now) {
   const Node node{rank, name_of(rank)};
   if (node.host.empty() || has_left(rank) || !can_leave(node)) return;
-  if (!drains_.drain(hostlist_with(node.host), {kHasLeft, wall})) return;
+  if (!drains_.drain(hostlist_with(node.host), {kHasLeft, wall, NodeLeave::leaves})) return;
   for (const JobId id : jobs_on(rank)) {
     const Time end = jobs_.find(id)->life.expiration;
     if (reason.end != kTimeMax && (end == 0 || end > reason.end))
@@ -107,7 +105,7 @@ void Departures::send_home(std::uint32_t rank) {
 // Of nodes that an earlier broker had begun to send home, those whose agent is here.
 void Departures::go_on() {
   for (const auto& [host, drain] : drains_.here()) {
-    if (drain.reason != kHasLeft) continue;
+    if (drain.leave != NodeLeave::leaves) continue;
     const auto node = node_named(host);
     const auto is_its = [&](const Leaving& one) { return one.node.rank == node->rank; };
     if (!node || !can_leave(*node) || sent_home_.contains(node->rank) ||
@@ -160,7 +158,7 @@ std::string Departures::name_of(std::uint32_t rank) const {
 bool Departures::has_left(const Node& node) const {
   const auto drain = drains_.here().find(node.host);
   return sent_home_.contains(node.rank) ||
-         (drain != drains_.here().end() && keeps_away(drain->second.reason));
+         (drain != drains_.here().end() && drain->second.leave != NodeLeave::stays);
 }
 
 bool Departures::has_left(std::uint32_t rank) const {
@@ -186,13 +184,15 @@ void Departures::expect_back(std::uint32_t rank, Time wall) {
   sent_home_.try_emplace(rank, SentHome{last.incarnation(), last.peer()})
       .first->second.is_replaced = true;
   const auto drain = drains_.here().find(name_of(rank));
-  if (drain != drains_.here().end() && drain->second.reason == kHasLeft)
-    static_cast<void>(drains_.drain(hostlist_with(drain->first), {kComesBack, wall}));
+  if (drain != drains_.here().end() && drain->second.leave == NodeLeave::leaves)
+    static_cast<void>(
+        drains_.drain(hostlist_with(drain->first), {kComesBack, wall, NodeLeave::comes_back}));
 }
 
 void Departures::restore() {
   for (const auto& [host, drain] : drains_.here()) {
-    const auto node = drain.reason == kComesBack ? node_named(host) : fail(Errc::not_found, "");
+    const auto node =
+        drain.leave == NodeLeave::comes_back ? node_named(host) : fail(Errc::not_found, "");
     if (node && agents_.has(node->rank))
       sent_home_[node->rank] = {agents_.of(node->rank).incarnation(), transport::PeerId{0}, true};
   }
@@ -206,7 +206,7 @@ void Departures::forget() {
 
 void Departures::take_back(const std::string& host) {
   const auto drain = drains_.here().find(host);
-  if (drain != drains_.here().end() && keeps_away(drain->second.reason)) drains_.lift(host);
+  if (drain != drains_.here().end() && drain->second.leave != NodeLeave::stays) drains_.lift(host);
 }
 
 void Departures::close(const Error& why) {

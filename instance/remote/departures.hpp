@@ -1,8 +1,8 @@
 // departures.hpp - nodes that leave the instance in order: they take no new work, what runs there
 // ends, and then their agent does.
 //
-// That a node leaves is kept as the reason for which it is drained: a broker that is started again
-// goes on with it, though nobody waits for its answer any more.
+// That a node leaves is kept with its drain (NodeLeave): a broker that is started again goes on
+// with it, though nobody waits for its answer any more.
 #pragma once
 #include <cstdint>
 #include <list>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "resource/graph/graph.hpp"
 
@@ -19,7 +20,8 @@ std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
 }
 
 void add(std::vector<KeptDrain>& all, const Drains::ByHost& drains, bool above) {
-  for (const auto& [host, drain] : drains) all.push_back({host, above, drain.reason, drain.since});
+  for (const auto& [host, drain] : drains)
+    all.push_back({host, above, drain.reason, drain.since, drain.leave});
 }
 
 }  // namespace
@@ -49,7 +51,13 @@ Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) cons
 Status Drains::drain(const Hostlist& hosts, const Drain& why) {
   const auto names = nodes_among(hosts);
   if (!names) return tl::unexpected(names.error());
-  for (const std::string& name : *names) here_[name] = why;
+  for (const std::string& name : *names) {
+    const auto [drain, is_new] = here_.try_emplace(name, why);
+    if (is_new) continue;
+    const Drain before = std::exchange(drain->second, why);
+    if (why.reason.empty()) drain->second = before;
+    drain->second.leave = why.leave == NodeLeave::stays ? before.leave : why.leave;
+  }
   keep();
   apply();
   return {};
@@ -115,7 +123,7 @@ Status Drains::restore() {
   const auto kept = journal_.drains();
   if (!kept) return tl::unexpected(kept.error());
   for (const KeptDrain& drain : *kept)
-    (drain.above ? above_ : here_)[drain.host] = {drain.reason, drain.since};
+    (drain.above ? above_ : here_)[drain.host] = {drain.reason, drain.since, drain.leave};
   apply();
   return {};
 }

@@ -10,13 +10,15 @@
 #include "base/time.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/journal/rows.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
 
 struct Drain {
-  std::string reason;  // empty: nobody said
+  std::string reason;  // for people; empty: nobody said
   Time since = 0;      // by the wall clock
+  NodeLeave leave = NodeLeave::stays;
 };
 
 class Drains {
@@ -29,8 +31,9 @@ class Drains {
 
   // Drains again what was drained. Call when recovered jobs hold their nodes. Errors: system.
   Status restore();
-  // All or none of them. Errors: not_found (no such node here), invalid_argument (an instance above
-  // drained it, which alone can end that; more hosts than there are nodes).
+  // All or none of them. Who is drained already keeps its reason where there is no other one, and
+  // leaves where it was about to. Errors: not_found (no such node here), invalid_argument (an
+  // instance above drained it, which alone can end that; more hosts than there are nodes).
   Status drain(const Hostlist& hosts, const Drain& why);
   Status undrain(const Hostlist& hosts);
   // The same of one host, whose node need not be here.

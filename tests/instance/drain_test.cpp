@@ -87,6 +87,38 @@ TEST(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 
+TEST(Drain, KeepsItsReasonUntilAnotherOneIsGiven) {
+  const Live live({"--resources", "node=2/core=1"});
+  ASSERT_TRUE(drain(live, "node1"));
+  const auto first = resources(live).nodes_drained.at(0);
+  ASSERT_TRUE(live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node[0-1]", true, ""}));
+  const auto told = resources(live);
+  ASSERT_EQ(told.nodes_drained.size(), 2u);
+  EXPECT_EQ(told.nodes_drained[0].reason, "") << "of node0 nobody has said anything";
+  EXPECT_EQ(told.nodes_drained[1].reason, "bad fan");
+  EXPECT_EQ(told.nodes_drained[1].since, first.since);
+  ASSERT_TRUE(
+      live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node1", true, "new fan comes"}));
+  EXPECT_EQ(resources(live).nodes_drained.at(1).reason, "new fan comes");
+}
+
+// The words are an operator's: what the broker itself says of a node that leaves means nothing
+// here.
+TEST(Drain, MakesNoNodeLeaveWhateverIsSaid) {
+  const Live live({"--resources", "node=2/core=1"});
+  for (const char* const words :
+       {"it has left (holon leave)", "it had left, and is about to come back"}) {
+    ASSERT_TRUE(live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node1", true, words}));
+    const auto tree = live.call<msg::TreeNode>("tree", msg::TreeRequest{});
+    ASSERT_TRUE(tree);
+    EXPECT_EQ(tree->nodes, 2) << words;
+    const auto told = resources(live);
+    ASSERT_EQ(told.nodes_drained.size(), 1u) << words;
+    EXPECT_EQ(told.nodes_drained[0].reason, words);
+  }
+  ASSERT_TRUE(drain(live, "node1", false));
+}
+
 TEST(Drain, IsAllOrNoneAndNamesWhatIsNotHere) {
   const Live live({"--resources", "node=2/core=1"});
   const Status many = drain(live, "node[0-9]");

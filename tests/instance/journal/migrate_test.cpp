@@ -151,6 +151,42 @@ TEST_P(OldJournal, HasAllThatWasInItWhenItIsOpened) {
         ::testing::Contains(key));
 }
 
+// The words were the state, up to the release that kept it beside them.
+TEST_P(OldJournal, KnowsWhichNodesLeaveByTheWordsOfTheirDrains) {
+  make("root");
+  {
+    SQLite::Database db(journal_file(dir_), SQLite::OPEN_READWRITE);
+    if (!db.tableExists("drains")) return;  // of the first version, when no node could leave
+    db.exec(
+        "INSERT INTO drains VALUES('n3', 0, 'it has left (holon leave)', 7), "
+        "('n4', 0, 'it had left, and is about to come back', 7), "
+        "('n5', 1, 'it has left (holon leave)', 7)");
+  }
+  const auto leaves = [this] {
+    std::map<std::string, NodeLeave> all;
+    const auto journal = open();
+    const auto drains = *journal.drains();
+    for (const auto& drain : drains) all[drain.host] = drain.leave;
+    return all;
+  };
+  const std::map<std::string, NodeLeave> expected = {{"n3", NodeLeave::leaves},
+                                                     {"n4", NodeLeave::comes_back},
+                                                     {"n5", NodeLeave::stays},
+                                                     {"node2", NodeLeave::stays}};
+  EXPECT_EQ(leaves(), expected);
+  {
+    auto journal = open();
+    auto drains = *journal.drains();
+    for (auto& drain : drains) std::swap(drain.reason, drains.front().reason);
+    drains.push_back({"n6", false, "it has left (holon leave)", 8});
+    journal.put_drains(drains);
+    ASSERT_TRUE(journal.commit());
+  }
+  auto now = expected;
+  now["n6"] = NodeLeave::stays;
+  EXPECT_EQ(leaves(), now) << "words are words from now on";
+}
+
 TEST_P(OldJournal, OfAChildHasItsGrant) {
   make("child");
   const auto journal = open();
