@@ -81,6 +81,7 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       spec_(std::move(start)),
       program_(std::move(program)),
       events_(std::move(events)),
+      fence_bytes_(context_.kept, spec_.user),
       fences_(spec_.job),
       input_(context_.reactor, spec_, program_->cwd, opener(context_, spec_)),
       slot_(spec_.in_slot && context_.slots ? context_.slots->take(spec_) : nullptr),
@@ -219,9 +220,9 @@ Status Job::offer_wire_up() {
       give_up({126, why + "; --mpi none starts its tasks without"});
   };
   events.abort = [this](int code, const std::string& why) { abort(code, why); };
-  auto made = make_wire_up(
-      {context_.reactor, *context_.processes, context_.frame, *program_, processes_->cgroup()},
-      spec_, std::move(events));
+  auto made = make_wire_up({context_.reactor, *context_.processes, context_.frame, *program_,
+                            processes_->cgroup(), context_.kept},
+                           spec_, std::move(events));
   if (!made) return tl::unexpected(made.error());
   wire_up_ = std::move(*made);
   return {};
@@ -234,6 +235,10 @@ void Job::enter_fence(std::string put) {
                         " are accepted");
   if (fences_.is_waiting()) return abort(1, "its tasks have come to two fences at once");
   const msg::FenceRequest& fence = fences_.enter(std::move(put));
+  std::size_t kept = 0;
+  for (const auto& one : fences_.to_say_again()) kept += one.data.size();
+  if (!fence_bytes_.resize(kept))
+    return abort(1, "its tasks, with those of other jobs here, have put more than may be kept");
   if (spec_.part_tasks.size() <= 1) return release(fence.round, {fence.data});
   events_.fence(fence);
 }
@@ -241,7 +246,9 @@ void Job::enter_fence(std::string put) {
 void Job::release(std::uint64_t round, const std::vector<std::string>& parts) {
   if (!wire_up_ || !fences_.release(round)) return;
   if (const Status done = wire_up_->release(parts); !done)
-    abort(1, "its tasks have put what cannot be read: " + done.error().what);
+    abort(1, done.error().code == Errc::out_of_range
+                 ? done.error().what
+                 : "its tasks have put what cannot be read: " + done.error().what);
 }
 
 void Job::refuse_fence(std::uint64_t round, const std::string& why) {

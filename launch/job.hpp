@@ -10,6 +10,7 @@
 #include "launch/files/job_files.hpp"
 #include "launch/hook.hpp"
 #include "launch/messages.hpp"
+#include "launch/mpi/kept_bytes.hpp"
 #include "launch/mpi/part_fences.hpp"
 #include "launch/mpi/wire_up.hpp"
 #include "launch/node.hpp"
@@ -35,6 +36,8 @@ struct JobContext {
   // Hands over what the tasks of a job have written, whose end waits for `done`. False: there is
   // nothing to hand over. nullptr: it lies where it belongs.
   std::function<bool(const msg::Start& start, std::function<void()> done)> deliver = nullptr;
+  // What jobs may keep in the agent of what their tasks tell each other.
+  std::shared_ptr<KeptBytes> kept = std::make_shared<KeptBytes>();
 };
 
 class Job {
@@ -125,6 +128,7 @@ class Job {
   msg::Start spec_;
   std::shared_ptr<const ProgramImage> program_;
   Events events_;
+  KeptBytes::Part fence_bytes_;  // of fences_
   PartFences fences_;
   JobInput input_;
   std::unique_ptr<OutputSlot> slot_;  // nullptr: its output goes into files

@@ -121,14 +121,29 @@ bool Server::fits(const std::string& key, const std::string& value) const {
 
 void Server::put(Task& task, const Message& message, const std::string& reply) {
   const std::string key(message.at("key")), value(message.at("value"));
-  if (!fits(key, value))
+  // Once for the others, and once for those that ask here.
+  if (!fits(key, value) || !keep(2 * size_of(key, value)))
     return answer(task, reply,
                   {{"rc", "-1"}, {task.version == 1 ? "msg" : "errmsg", "too_long_or_too_many"}});
   stored_ += key.size() + value.size();
-  values_[key] = value;
+  store(key, value);
   put_.emplace_back(key, value);
   answer(task, reply,
          task.version == 1 ? Pairs{{"rc", "0"}, {"msg", "success"}} : Pairs{{"rc", "0"}});
+}
+
+bool Server::keep(std::size_t more) {
+  if (!may_keep(kept_ + more)) return false;
+  kept_ += more;
+  return true;
+}
+
+// In place of what was there, whose room is free again.
+void Server::store(const std::string& key, const std::string& value) {
+  const auto [at, is_new] = values_.try_emplace(key, value);
+  if (is_new) return;
+  kept_ -= size_of(key, at->second);
+  at->second = value;
 }
 
 // A task that has ended will not come; the job ends by its exit code then. Each comes once.
@@ -136,11 +151,18 @@ void Server::enter_fence(Task& task) {
   if (std::exchange(task.in_fence, true)) return;
   const bool all =
       std::all_of(tasks_.begin(), tasks_.end(), [](const Task& one) { return one.in_fence; });
-  if (all) on_fence(std::exchange(put_, {}));
+  if (!all) return;
+  for (const auto& [key, value] : put_) kept_ -= size_of(key, value);
+  may_keep(kept_);
+  on_fence(std::exchange(put_, {}));
 }
 
 void Server::release(const Pairs& others) {
-  for (const auto& [key, value] : others) values_[key] = value;
+  for (const auto& [key, value] : others) {
+    kept_ += size_of(key, value);
+    store(key, value);
+  }
+  may_keep(kept_);
   const auto address = values_.lower_bound(std::string(kAddress));
   has_addresses_ = address != values_.end() && address->first.starts_with(kAddress);
   for (Task& task : tasks_)
@@ -219,11 +241,12 @@ void Server::node_attribute(Task& task, const Message& message) {
     return;
   }
   const std::string value(message.at("value"));
-  if (!fits(key, value))
+  if (!fits(key, value) || !keep(size_of(key, value)))
     return answer(task, "info-putnodeattr-response",
                   {{"rc", "-1"}, {"errmsg", "too_long_or_too_many"}});
   stored_ += key.size() + value.size();
-  node_values_[key] = value;
+  const auto [at, is_new] = node_values_.try_emplace(key, value);
+  if (!is_new) kept_ -= size_of(key, std::exchange(at->second, value));
   answer(task, "info-putnodeattr-response", {{"rc", "0"}});
   for (Task& one : tasks_)
     if (one.waits_for == key && !std::exchange(one.waits_for, {}).empty()) tell(one);

@@ -41,6 +41,15 @@ class Server {
   std::function<void(std::uint64_t rank, int code, std::string why)> on_abort =
       [](std::uint64_t, int, std::string) {};
 
+  // May it keep so many bytes of memory in all? Asked before it keeps more, and told of fewer.
+  std::function<bool(std::size_t bytes)> may_keep = [](std::size_t) { return true; };
+  std::size_t kept() const { return kept_; }
+  // What a pair takes, as far as that can be said.
+  static std::size_t size_of(const std::string& key, const std::string& value) {
+    constexpr std::size_t kAround = 192;  // a node of a map, two strings
+    return key.size() + value.size() + kAround;
+  }
+
   // Bytes from local task `task` (0 to ranks - 1). Errors: protocol, after which it is not heard
   // any more.
   Status receive(std::size_t task, std::string_view bytes);
@@ -85,6 +94,8 @@ class Server {
   void answer_fence(Task& task);
   void say_goodbye(Task& task);
   bool fits(const std::string& key, const std::string& value) const;
+  bool keep(std::size_t more);
+  void store(const std::string& key, const std::string& value);
   void answer(Task& task, std::string command, Pairs fields);
   std::string value_of(const std::string& key) const;
 
@@ -92,6 +103,7 @@ class Server {
   std::vector<Task> tasks_;
   std::map<std::string, std::string> values_, node_values_;
   std::size_t stored_ = 0;      // bytes of all that was ever put here
+  std::size_t kept_ = 0;        // bytes of memory that all of it takes
   Pairs put_;                   // since the last fence
   bool has_addresses_ = false;  // of MPICH's tasks, which were told each other's
 };

@@ -29,7 +29,7 @@ Result<std::unique_ptr<WireUp>> make_wire_up(const WireUpGround& ground, const m
     return fail(Errc::invalid_argument, "'" + kind + "' is none of auto, pmi1, pmi2 and pmix",
                 "mpi");
   const auto versions = kind == "pmi1" ? pmi::Versions::one : pmi::Versions::both;
-  auto made = PmiWireUp::create(ground.reactor, start, versions, std::move(events));
+  auto made = PmiWireUp::create(ground.reactor, ground.kept, start, versions, std::move(events));
   if (!made) return tl::unexpected(made.error());
   return std::move(*made);
 }

@@ -4,6 +4,7 @@
 
 #include "base/result.hpp"
 #include "launch/messages.hpp"
+#include "launch/mpi/kept_bytes.hpp"
 #include "launch/mpi/wire_up.hpp"
 #include "launch/program_image.hpp"
 #include "launch/tasks/environment.hpp"
@@ -18,7 +19,8 @@ struct WireUpGround {
   Processes& processes;
   const NodeFrame& frame;
   const ProgramImage& program;
-  int cgroup = -1;  // of the job; -1: the agent's
+  int cgroup = -1;                            // of the job; -1: the agent's
+  std::shared_ptr<KeptBytes> kept = nullptr;  // what jobs may keep in the agent; nullptr: anything
 };
 
 // nullptr: none is asked for. Errors: system; invalid_argument (no such kind of wire-up).

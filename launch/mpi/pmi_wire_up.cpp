@@ -49,22 +49,26 @@ std::vector<std::uint64_t> ranks_of(const msg::Start& start) {
 }  // namespace
 
 Result<std::unique_ptr<PmiWireUp>> PmiWireUp::create(transport::Reactor& reactor,
+                                                     std::shared_ptr<KeptBytes> kept,
                                                      const msg::Start& start,
                                                      pmi::Versions versions, WireUpEvents events) {
-  std::unique_ptr<PmiWireUp> made(new PmiWireUp(reactor, start, versions, std::move(events)));
+  std::unique_ptr<PmiWireUp> made(
+      new PmiWireUp(reactor, std::move(kept), start, versions, std::move(events)));
   for (const msg::Task& task : start.tasks)
     if (const Status added = made->add_seat(task.rank); !added)
       return tl::unexpected(added.error());
   return made;
 }
 
-PmiWireUp::PmiWireUp(transport::Reactor& reactor, const msg::Start& start, pmi::Versions versions,
-                     WireUpEvents events)
+PmiWireUp::PmiWireUp(transport::Reactor& reactor, std::shared_ptr<KeptBytes> kept,
+                     const msg::Start& start, pmi::Versions versions, WireUpEvents events)
     : reactor_(reactor),
       events_(std::move(events)),
       job_(space_of(start.path)),
       size_(start.ntasks),
+      kept_(std::move(kept), start.user),
       server_({job_, size_, mapping_of(start), versions}, ranks_of(start)) {
+  server_.may_keep = [this](std::size_t bytes) { return kept_.resize(bytes); };
   server_.on_fence = [this](pmi::Pairs put) {
     PutPairs all;
     for (auto& [key, value] : put) {
@@ -106,6 +110,10 @@ Status PmiWireUp::release(const std::vector<std::string>& parts) {
     for (std::size_t i = 0; i < put->words.size(); i += 2)
       all.emplace_back(std::move(put->words[i]), std::move(put->words[i + 1]));
   }
+  std::size_t more = 0;
+  for (const auto& [key, value] : all) more += pmi::Server::size_of(key, value);
+  if (!kept_.resize(server_.kept() + more))
+    return fail(Errc::out_of_range, "tasks of other nodes have put more than may be kept here");
   server_.release(all);
   leave_.cancel();
   for (std::size_t place = 0; place < seats_.size(); ++place) flush(place);

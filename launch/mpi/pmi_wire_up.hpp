@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "launch/messages.hpp"
+#include "launch/mpi/kept_bytes.hpp"
 #include "launch/mpi/wire_up.hpp"
 #include "pmi/server.hpp"
 #include "transport/reactor.hpp"
@@ -21,7 +22,9 @@ namespace holon::launch {
 class PmiWireUp final : public WireUp {
  public:
   // Both must outlive it. Errors: system (no descriptors are left).
+  // `kept`: what jobs may keep here; nullptr: without a bound.
   static Result<std::unique_ptr<PmiWireUp>> create(transport::Reactor& reactor,
+                                                   std::shared_ptr<KeptBytes> kept,
                                                    const msg::Start& start, pmi::Versions versions,
                                                    WireUpEvents events);
 
@@ -39,8 +42,8 @@ class PmiWireUp final : public WireUp {
     transport::Subscription ready;
   };
 
-  PmiWireUp(transport::Reactor& reactor, const msg::Start& start, pmi::Versions versions,
-            WireUpEvents events);
+  PmiWireUp(transport::Reactor& reactor, std::shared_ptr<KeptBytes> kept, const msg::Start& start,
+            pmi::Versions versions, WireUpEvents events);
   Status add_seat(std::uint64_t rank);
   void wait_for(std::size_t place, unsigned what);
   bool hear(std::size_t place);
@@ -52,6 +55,7 @@ class PmiWireUp final : public WireUp {
   WireUpEvents events_;
   std::string job_;
   std::uint64_t size_;
+  KeptBytes::Part kept_;  // outlives what it counts
   pmi::Server server_;
   std::vector<Seat> seats_;
   transport::Subscription leave_;  // for tasks that wait in their last fence
