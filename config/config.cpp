@@ -17,6 +17,7 @@
 #include "base/whole_file.hpp"
 #include "config/policies.hpp"
 #include "config/scheduler.hpp"
+#include "config/toml_bounds.hpp"
 #include "config/value.hpp"
 
 namespace holon::config {
@@ -329,8 +330,10 @@ Status make_queues(qmanager::SchedulerConfig& scheduler, const toml::table& tabl
 
 // The value of KEY=VALUE: what TOML makes of it, or the bare words as a string.
 Value parse_value(const std::string& word) {
+  const std::string text = "v = " + word;
+  if (!check_toml(text, "")) return Value{word};
   try {
-    const auto table = toml::parse("v = " + word);
+    const auto table = toml::parse(text);
     if (table.size() == 1)
       if (auto value = scalar_of(*table.get("v"))) return *value;
   } catch (const toml::parse_error&) {
@@ -349,6 +352,7 @@ Part part_of(const Setting& s) {
 }
 
 Result<toml::table> table_of_file(std::string_view text, const std::string& file) {
+  if (auto bounded = check_toml(text, file); !bounded) return tl::unexpected(bounded.error());
   try {
     return toml::parse(text, file);
   } catch (const toml::parse_error& e) {
@@ -451,7 +455,7 @@ Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words) {
   for (const auto& word : words) {
     auto& item = items.emplace_back(ConfItem{word, {}});
     if (!is_conf_file(word)) continue;
-    auto text = read_whole_file(word);
+    auto text = read_whole_file(word, kLargestToml);
     if (!text)
       return fail(Errc::invalid_argument,
                   (text.error().code == Errc::not_found ? "no such file" : text.error().what) +

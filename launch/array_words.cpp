@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text/nesting.hpp"
+
 namespace holon::launch {
 namespace {
 
@@ -44,6 +46,7 @@ void each_word(std::string_view text, const Take& take) {
 }  // namespace
 
 std::optional<std::string> entry_field(const std::string& entry, const std::string& field) {
+  if (json_nesting(entry) > kMostEntryNesting) return std::nullopt;
   const json whole = json::parse(entry, nullptr, false);
   const json* at = whole.is_discarded() ? nullptr : &whole;
   for (std::size_t begin = 0; at != nullptr && begin <= field.size();) {

@@ -8,6 +8,9 @@
 
 namespace holon::launch {
 
+// Lists and objects in each other in an entry that is JSON, at most; a deeper one is mere text.
+inline constexpr std::size_t kMostEntryNesting = 256;
+
 // What they stand for in a task of an array.
 struct ArrayWords {
   std::string id;  // of the array

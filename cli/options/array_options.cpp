@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/idset.hpp"
+#include "base/text/nesting.hpp"
+#include "base/whole_file.hpp"
 #include "instance/job/wishes.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
@@ -27,17 +26,23 @@ std::optional<std::int64_t> index_of(std::string_view digits) {
   return whole && n >= 0 && n <= instance::kMostIndex ? std::optional(n) : std::nullopt;
 }
 
+// Several times what an instance takes as entries: whoever has more is told what takes them.
+constexpr std::size_t kLargestEntriesFile = std::size_t{64} << 20;  // bytes
+
 Result<std::vector<std::string>> lines_of_file(const std::string& file, const char* option) {
-  std::ifstream in(file);
+  const auto text = read_whole_file(file, kLargestEntriesFile);
+  if (!text) return fail(Errc::invalid_argument, file + ": " + text.error().what, option);
   std::vector<std::string> lines;
-  for (std::string line; std::getline(in, line);) {
+  for (std::size_t begin = 0; begin < text->size();) {
+    const std::size_t end = std::min(text->find('\n', begin), text->size());
+    std::string line = text->substr(begin, end - begin);
     if (auto good = check_text(line, fmt::format("{}:{}", file, lines.size() + 1)); !good)
       return tl::unexpected(good.error());
     lines.push_back(std::move(line));
+    begin = end + 1;
   }
-  if (in.eof() && !lines.empty()) return lines;
-  if (in.eof()) return fail(Errc::invalid_argument, file + " has no lines", option);
-  return fail(Errc::invalid_argument, fmt::format("{}: {}", file, std::strerror(errno)), option);
+  if (lines.empty()) return fail(Errc::invalid_argument, file + " has no lines", option);
+  return lines;
 }
 
 // A list, whose elements they are, or one value a line.
@@ -45,9 +50,15 @@ Result<std::vector<std::string>> entries_of_json(const std::string& file) {
   using nlohmann::ordered_json;
   auto lines = lines_of_file(file, "--each-json");
   if (!lines) return lines;
-  const auto whole =
-      ordered_json::parse(fmt::format("{}", fmt::join(*lines, "\n")), nullptr, false);
+  const std::string text = fmt::format("{}", fmt::join(*lines, "\n"));
+  const auto whole = ordered_json::parse(text, nullptr, false);
+  const auto too_deep = [](std::string where) {
+    return fail(Errc::invalid_argument,
+                fmt::format("nests deeper than {} levels", launch::kMostEntryNesting),
+                std::move(where));
+  };
   std::vector<std::string> entries;
+  if (whole.is_array() && json_nesting(text) > launch::kMostEntryNesting + 1) return too_deep(file);
   if (whole.is_array()) {
     for (const auto& entry : whole) entries.push_back(entry.dump());
     if (entries.empty())
@@ -60,6 +71,8 @@ Result<std::vector<std::string>> entries_of_json(const std::string& file) {
     if (entry.is_discarded())
       return fail(Errc::invalid_argument, "is no JSON; a list, or one value a line, is accepted",
                   fmt::format("{}:{}", file, i + 1));
+    if (json_nesting((*lines)[i]) > launch::kMostEntryNesting)
+      return too_deep(fmt::format("{}:{}", file, i + 1));
     entries.push_back(entry.dump());
   }
   if (entries.empty()) return fail(Errc::invalid_argument, file + " has no values", "--each-json");

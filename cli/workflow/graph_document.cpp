@@ -10,15 +10,23 @@
 #include <sstream>
 #include <utility>
 
+#include "base/text/nesting.hpp"
+#include "config/toml_bounds.hpp"
+
 namespace holon::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMostNesting = 256;  // of lists and objects, as in a jobspec
+
 Json json_of_toml(const toml::node& node) {
   if (const auto* table = node.as_table()) {
+    // Its keys differ: none is looked for among those that are there.
     Json object = Json::object();
-    for (const auto& [key, value] : *table) object[std::string(key.str())] = json_of_toml(value);
+    auto& members = object.get_ref<Json::object_t&>();
+    for (const auto& [key, value] : *table)
+      members.emplace_back(std::string(key.str()), json_of_toml(value));
     return object;
   }
   if (const auto* list = node.as_array()) {
@@ -76,6 +84,11 @@ Result<GraphDocument> GraphDocument::parse(const std::string& text, const std::s
   const auto begin = text.find_first_not_of(" \t\r\n");
   const bool is_json =
       file.ends_with(".json") || (begin != std::string::npos && text[begin] == '{');
+  if (is_json && json_nesting(text) > kMostNesting)
+    return fail(Errc::invalid_argument, fmt::format("nested deeper than {} levels", kMostNesting),
+                file);
+  if (auto bounded = is_json ? Status() : config::check_toml(text, file); !bounded)
+    return tl::unexpected(bounded.error());
   try {
     if (is_json) return GraphDocument(Json::parse(text), file, nullptr);
     auto lines = std::make_unique<Lines>(Lines{toml::parse(text, file)});

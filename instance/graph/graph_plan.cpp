@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/text/nesting.hpp"
 #include "instance/array/array.hpp"
 
 namespace holon::instance {
@@ -24,7 +25,9 @@ tl::unexpected<Error> wrong_at(const char* list, std::size_t place, Errc code, s
 
 // The jobspec with this environment where it has none.
 std::string with_environment(const std::string& jobspec, const msg::GraphRequest& request) {
-  if (request.environment.empty()) return jobspec;
+  // What nests too deep is refused where it is read, and is not written anew before.
+  if (request.environment.empty() || json_nesting(jobspec) > resource::kMaxJobspecDepth)
+    return jobspec;
   nlohmann::json spec = nlohmann::json::parse(jobspec, nullptr, false);
   if (!spec.is_object()) return jobspec;
   auto& attributes = spec["attributes"];

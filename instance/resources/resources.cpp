@@ -6,16 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <sstream>
 
+#include "base/whole_file.hpp"
 #include "instance/resources/resource_database.hpp"
 #include "launch/topology.hpp"
 #include "qmanager/scheduler.hpp"
@@ -150,22 +148,19 @@ Result<ResourceSource> find_resources(const std::string& word, std::uint64_t mos
   if (std::filesystem::is_directory(word, ignored))
     return fail(Errc::invalid_argument, "a folder; accepted are a JGF, Rv1 or hwloc XML file",
                 "--resources " + word);
-  std::ifstream in(word, std::ios::binary);
-  if (const int why = errno; !in && why != ENOENT && why != ENOTDIR && why != ENAMETOOLONG)
-    return fail(Errc::invalid_argument, std::strerror(why), "--resources " + word);
-  if (!in) {
+  auto text = read_whole_file(word);
+  if (!text && text.error().code == Errc::not_found) {
     if (word.find('=') != std::string::npos) return ResourceSource{"shape", word, false};
     return fail(
         Errc::not_found,
         "no such file; accepted are a JGF, Rv1 or hwloc XML file, or a shape like node=4/core=8",
         "--resources " + word);
   }
-  std::ostringstream text;
-  text << in.rdbuf();
-  if (text.view().starts_with(kDatabase)) return read_database(word);
-  auto kind = kind_of(text.str(), word);
+  if (!text) return fail(Errc::invalid_argument, text.error().what, "--resources " + word);
+  if (text->starts_with(kDatabase)) return read_database(word);
+  auto kind = kind_of(*text, word);
   if (!kind) return tl::unexpected(kind.error());
-  return ResourceSource{std::move(*kind), text.str(), false};
+  return ResourceSource{std::move(*kind), std::move(*text), false};
 }
 
 Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
