@@ -8,6 +8,7 @@
 
 #include "base/text/utf8.hpp"
 #include "resource/jobspec/base64.hpp"
+#include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::resource {
 namespace {
@@ -122,7 +123,7 @@ Status check_added_files(const std::vector<AddedFile>& files) {
 }
 
 Result<std::vector<AddedFile>> read_file_archive(std::string_view json) {
-  const OrderedJson archive = OrderedJson::parse(json, nullptr, false);
+  const OrderedJson archive = parse_ordered(json);
   std::vector<AddedFile> files;
   if (!archive.is_object() && !archive.is_array())
     return wrong_file("an object with a file a key is accepted, or an array of files", "");
@@ -149,7 +150,7 @@ std::string write_file_archive(const std::vector<AddedFile>& files) {
       object["encoding"] = is_text ? "utf-8" : "base64";
       object["data"] = is_text ? file.data : to_base64(file.data);
     }
-    archive[file.name] = std::move(object);
+    add_member(archive, file.name, std::move(object));
   }
   return archive.dump();
 }

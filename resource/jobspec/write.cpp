@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "resource/jobspec/jobspec.hpp"
+#include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::resource {
 namespace {
@@ -53,7 +54,7 @@ OrderedJson to_json(const Task& task) {
     item["count"] = {{"per_slot", task.per_slot}};
   }
   if (!task.distribution.empty()) item["distribution"] = task.distribution;
-  if (!task.attributes.empty()) item["attributes"] = OrderedJson::parse(task.attributes);
+  if (!task.attributes.empty()) item["attributes"] = parse_ordered(task.attributes);
   return item;
 }
 
@@ -70,18 +71,27 @@ OrderedJson seconds(double value) {
   return value;
 }
 
+// Its names differ: no one is looked for among the others.
+OrderedJson environment_of(const Jobspec& jobspec) {
+  OrderedJson environment = OrderedJson::object();
+  for (const auto& [name, value] : jobspec.environment) add_member(environment, name, value);
+  for (const std::string& name : jobspec.unset_environment)
+    if (!jobspec.environment.contains(name)) add_member(environment, name, nullptr);
+  return environment;
+}
+
 OrderedJson attributes(const Jobspec& jobspec) {
   OrderedJson all = jobspec.other_attributes.empty() ? OrderedJson::object()
-                                                     : OrderedJson::parse(jobspec.other_attributes);
+                                                     : parse_ordered(jobspec.other_attributes);
   OrderedJson& system = all["system"];
   if (system.is_null()) system = OrderedJson::object();
   system["duration"] = seconds(jobspec.duration_seconds);
   if (!jobspec.queue.empty()) system["queue"] = jobspec.queue;
   if (!jobspec.name.empty()) system["job"]["name"] = jobspec.name;
   if (!jobspec.cwd.empty()) system["cwd"] = jobspec.cwd;
-  if (jobspec.empty_environment) system["environment"] = OrderedJson::object();
-  for (const auto& [name, value] : jobspec.environment) system["environment"][name] = value;
-  for (const std::string& name : jobspec.unset_environment) system["environment"][name] = nullptr;
+  if (jobspec.empty_environment || !jobspec.environment.empty() ||
+      !jobspec.unset_environment.empty())
+    system["environment"] = environment_of(jobspec);
   if (!jobspec.constraints.op.empty()) system["constraints"] = to_json(jobspec.constraints);
   return all;
 }

@@ -15,6 +15,7 @@
 #include "cli/verbs/jobs/job_verbs.hpp"
 #include "instance/clock.hpp"
 #include "msg/job_filter.hpp"
+#include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::cli {
 namespace {
@@ -26,7 +27,7 @@ struct JobInfoArgs {
 };
 
 nlohmann::ordered_json parsed(const std::string& text) {
-  return nlohmann::ordered_json::parse(text, nullptr, false);
+  return resource::parse_ordered(text);
 }
 
 nlohmann::ordered_json all_of(const msg::JobInfoReply& info) {

@@ -9,6 +9,7 @@
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::cli {
 namespace {
@@ -56,7 +57,7 @@ Result<msg::SubmitRequest> request_for(Client& client, const RetryArgs& args, st
     return fail(Errc::not_found,
                 job.result.empty() ? "it is not over" : "it has not failed: " + job.result,
                 args.job);
-  auto spec = ordered_json::parse(info->jobspec, nullptr, false);
+  auto spec = resource::parse_ordered(info->jobspec);
   if (!spec.is_object())
     return fail(Errc::not_found, "its jobspec is not known any more", args.job);
   spec["attributes"]["system"].erase("dependencies");  // they were met

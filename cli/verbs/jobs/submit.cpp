@@ -402,7 +402,7 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
   std::string lines;
   for (std::size_t i = 0; i < std::min(tasks->size(), reply->ids.size()); ++i) {
     if (args.json)
-      by_name[(*tasks)[i].name] = reply->ids[i];
+      resource::add_member(by_name, (*tasks)[i].name, reply->ids[i]);
     else
       lines += fmt::format("{} {}\n", printable((*tasks)[i].name), reply->ids[i]);
   }

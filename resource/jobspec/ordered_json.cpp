@@ -1,0 +1,69 @@
+#include "resource/jobspec/ordered_json.hpp"
+
+#include <vector>
+
+namespace holon::resource {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Values that are not whole yet stand on a stack, each with the name that it will have.
+class OrderedHandler : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override { return put(value); }
+  bool number_float(double value, const std::string&) override { return put(value); }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Json::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return begin(Json::object()); }
+  bool start_array(std::size_t) override { return begin(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  bool key(std::string& name) override {
+    open_.back().next = std::move(name);
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
+    return false;
+  }
+  Json take() { return std::move(root_); }
+
+ private:
+  struct Open {
+    Json value;
+    std::string next;  // name of the next member
+  };
+  bool put(Json value) {
+    if (open_.empty())
+      root_ = std::move(value);
+    else if (open_.back().value.is_array())
+      open_.back().value.push_back(std::move(value));
+    else
+      add_member(open_.back().value, std::move(open_.back().next), std::move(value));
+    return true;
+  }
+  bool begin(Json value) {
+    open_.push_back({std::move(value), {}});
+    return true;
+  }
+  bool end() {
+    Json whole = std::move(open_.back().value);
+    open_.pop_back();
+    return put(std::move(whole));
+  }
+
+  std::vector<Open> open_;
+  Json root_;
+};
+
+}  // namespace
+
+Json parse_ordered(std::string_view text) {
+  OrderedHandler handler;
+  const bool is_json = Json::sax_parse(text.begin(), text.end(), &handler);
+  return is_json ? handler.take() : Json(Json::value_t::discarded);
+}
+
+}  // namespace holon::resource
