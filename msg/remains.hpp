@@ -15,7 +15,8 @@ struct Remains {
   std::vector<std::string> problems;  // what could not be read, in words
   bool busy = false;                  // a process has a journal open: to be read again later
   bool is_there = false;              // the journal of the instance itself is
-  HOLON_FIELDS(jobs, next, problems, busy, is_there)
+  bool claimed = false;               // busy: the instance's supervisor lives still
+  HOLON_FIELDS(jobs, next, problems, busy, is_there, claimed)
 };
 
 // All that is kept about one job but its record.

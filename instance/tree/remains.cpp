@@ -225,8 +225,13 @@ class Reader {
     const bool is_there = fs::exists(file, error);
     if (error) problem(path, "its journal", error.message());
     if (!is_there) return nullptr;
+    // One that is a link leads elsewhere, to the journal of whoever reads this, perhaps.
+    if (fs::symlink_status(file, error).type() != fs::file_type::regular) {
+      problem(path, "its journal", "it is a link or no file");
+      return nullptr;
+    }
     // An instance whose broker has just died lives on, and takes jobs that nobody would read.
-    found_.busy = is_claimed(state_dir);
+    found_.busy = found_.claimed = is_claimed(state_dir);
     if (found_.busy) return nullptr;
     try {
       auto db = open_beside_its_owner(file.string(), patience_);

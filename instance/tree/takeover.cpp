@@ -20,7 +20,9 @@ constexpr Duration kStrayPause = 20;        // ms between two turns that look fo
 constexpr int kFailures = 5;                // of a reader in a row, until it is given up
 constexpr Duration kAgain = 200;            // ms, doubled with each failure
 constexpr Duration kBusyAgain = 100;
-constexpr Duration kBusyPatience = 60'000;  // ms for another process that has the journal open
+// ms for a supervisor that is about to end, and for whoever else has the journal open.
+constexpr Duration kClaimedPatience = 60'000;
+constexpr Duration kLockedPatience = 10'000;
 
 }  // namespace
 
@@ -35,10 +37,7 @@ Takeovers::Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal&
 
 bool Takeovers::done(JobId child, bool told_all) {
   const auto [found, is_new] = open_.try_emplace(child);
-  if (is_new) {
-    found->second.begun = reactor_.now();
-    if (told_all) found->second.phase = Phase::closing;
-  }
+  if (is_new && told_all) found->second.phase = Phase::closing;
   return found->second.phase == Phase::done;
 }
 
@@ -106,7 +105,7 @@ void Takeovers::hear(JobId child, const Result<launch::msg::CaptureReply>& answe
 void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) {
   const auto remains = transport::unpack<msg::Remains>(bytes);
   if (!remains) return failed(takeover, to_string(remains.error()));
-  if (remains->busy) return busy(takeover);
+  if (remains->busy) return busy(takeover, remains->claimed);
   // Where it is to go on lies behind something that it has read.
   if (!remains->next.empty() && (remains->jobs.empty() || remains->next == takeover.from))
     return failed(takeover, "its reader does not get on behind " + remains->next);
@@ -122,6 +121,7 @@ void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) 
   takeover.problems.insert(takeover.problems.end(), remains->problems.begin(),
                            remains->problems.end());
   takeover.failures = 0;
+  takeover.busy_since = 0;
   takeover.from = remains->next;
   if (remains->next.empty()) takeover.phase = Phase::closing;
 }
@@ -141,11 +141,26 @@ void Takeovers::failed(Takeover& takeover, const std::string& why) {
   takeover.phase = Phase::closing;
 }
 
-void Takeovers::busy(Takeover& takeover) {
-  takeover.next_try = reactor_.now() + kBusyAgain;
-  if (reactor_.now() - takeover.begun < kBusyPatience) return;
-  takeover.problems.emplace_back("another process has its journal open");
+void Takeovers::busy(Takeover& takeover, bool is_claimed) {
+  const Time now = reactor_.now();
+  if (takeover.busy_since == 0) takeover.busy_since = std::max<Time>(now, 1);
+  takeover.busy_with =
+      is_claimed ? "its supervisor has not ended" : "another process has its journal open";
+  takeover.next_try = now + kBusyAgain;
+  if (now - takeover.busy_since < (is_claimed ? kClaimedPatience : kLockedPatience)) return;
+  takeover.problems.push_back(takeover.busy_with);
   takeover.phase = Phase::closing;
+}
+
+std::string Takeovers::waits_for(JobId child) const {
+  const auto found = open_.find(child);
+  if (found == open_.end() || found->second.phase == Phase::done) return "";
+  const Takeover& takeover = found->second;
+  if (takeover.phase == Phase::reading && takeover.busy_since != 0)
+    return fmt::format("what is known of its jobs is to be read, and {}", takeover.busy_with);
+  if (takeover.phase == Phase::reading && !agents_.beside_broker().connected())
+    return "what is known of its jobs is to be read when the agent is here again";
+  return "what is known of its jobs is being read from its journal";
 }
 
 // ---- closing ----

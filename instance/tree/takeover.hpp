@@ -37,6 +37,8 @@ class Takeovers {
   // has no record that is not in this instance's journal.
   bool done(JobId child, bool told_all);
   void forget(JobId child) { open_.erase(child); }
+  // What the end of the job that this child was waits for; "": for nothing here.
+  std::string waits_for(JobId child) const;
   // Closes, some at a time, open records below children that this instance has no job of. None
   // should be open.
   void close_strays() { strays_.emplace(); }
@@ -55,7 +57,9 @@ class Takeovers {
     bool is_asked = false;
     std::string from;    // where the next piece begins
     std::string closed;  // records up to this path
-    Time begun = 0, next_try = 0;
+    Time next_try = 0;
+    Time busy_since = 0;      // 0: its journal can be opened, as far as is known
+    std::string busy_with{};  // why it cannot, in words
     int failures = 0;
     std::vector<std::string> problems;
   };
@@ -64,7 +68,7 @@ class Takeovers {
   void hear(JobId child, const Result<launch::msg::CaptureReply>& answer);
   void take(JobId child, Takeover& takeover, const std::string& bytes);
   void failed(Takeover& takeover, const std::string& why);
-  void busy(Takeover& takeover);
+  void busy(Takeover& takeover, bool is_claimed);
   void close_some(JobId child, Takeover& takeover, Time now);
   void close_some_strays(Time now);
   bool was_up(JobId child) const;

@@ -121,6 +121,8 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
   if (record->state == "INACTIVE")
     about.reason = fmt::format("it is over: {}{}", record->result,
                                record->reason.empty() ? "" : ", " + record->reason);
+  else if (record->state == "CLEANUP")
+    about.reason = record->reason.empty() ? "it is ending" : "it is ending: " + record->reason;
   else if (record->t_alloc > 0)
     about.reason = "it has what it needs: " + record->nodelist;
   if (const ActiveJob* job = uses_.jobs.find(id);

@@ -1,6 +1,7 @@
 // What becomes of a child's jobs where its journal cannot be read, or only in part.
 #include <gmock/gmock.h>
 
+#include "msg/schedule.hpp"
 #include "tests/instance/tree/fake_child.hpp"
 
 namespace holon::instance {
@@ -47,6 +48,26 @@ TEST_F(EndedChildTest, AReaderThatDoesNotGetOnIsGivenUp) {
   const auto record = end_child(remains, "/1/5");
   EXPECT_EQ(record.state, "INACTIVE");
   EXPECT_THAT(record.reason, HasSubstr("does not get on"));
+}
+
+// A backup, an sqlite3 that somebody has forgotten, a lock of a file server that nobody gives back.
+TEST_F(EndedChildTest, AJournalThatSomebodyHasLockedIsWaitedForWithAReasonAndNotForEver) {
+  msg::Remains remains;
+  remains.busy = true;
+  std::string meanwhile, explained;
+  const auto record = end_child(remains, "/1/5", [&] {
+    const auto job = live_.record(1);
+    if (job.state != "CLEANUP" || job.reason.empty()) return;
+    meanwhile = job.reason;
+    const auto why = live_.call<msg::ExplainReply>("explain", msg::ExplainRequest{{1}});
+    if (why && !why->jobs.empty() && why->jobs.at(0).state == "CLEANUP")
+      explained = why->jobs.at(0).reason;
+  });
+  EXPECT_EQ(meanwhile,
+            "what is known of its jobs is to be read, and another process has its journal open");
+  EXPECT_EQ(explained, "it is ending: " + meanwhile);
+  EXPECT_EQ(record.state, "INACTIVE");
+  EXPECT_THAT(record.reason, HasSubstr("another process has its journal open"));
 }
 
 }  // namespace

@@ -56,7 +56,10 @@ class WithFakeChild : public ::testing::Test {
   void lose_child() { child_.reset(); }
   // The agent says that the child's processes are gone, and what a reader of its journal answers.
   // Returns the record of a job below it when the child's job is over.
-  msg::JobRecord end_child(const msg::Remains& remains, const std::string& path) {
+  // `meanwhile`: called again and again until its job is over.
+  msg::JobRecord end_child(
+      const msg::Remains& remains, const std::string& path,
+      const std::function<void()>& meanwhile = [] {}) {
     agent_->remains = remains;
     lose_child();
     launch::msg::Finished finished;
@@ -65,6 +68,7 @@ class WithFakeChild : public ::testing::Test {
     agent_->report(finished);
     EXPECT_TRUE(eventually([&] {
       agent_->connection().reactor().turn(1);
+      meanwhile();
       return live_.record(1).state == "INACTIVE";
     }));
     return listed()[path];

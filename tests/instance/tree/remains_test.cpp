@@ -225,6 +225,22 @@ TEST_F(RemainsTest, AJournalThatCannotBeReachedIsAProblemAndOneThatIsNotThereIsN
   EXPECT_FALSE(none.is_there);
 }
 
+// It may be that of the instance above, which has it open for as long as it lives.
+TEST_F(RemainsTest, AJournalThatIsALinkIsNotFollowed) {
+  {
+    auto journal = open(dir_);
+    journal.add_inactive(over("/7/1", 1, "COMPLETED"));
+    ASSERT_TRUE(journal.commit());
+  }
+  std::filesystem::create_directory(dir_ + "/other");
+  std::filesystem::create_symlink("../journal.db", dir_ + "/other/journal.db");
+  const auto linked = read_remains(dir_ + "/other", "/7", "");
+  EXPECT_FALSE(linked.busy);
+  EXPECT_TRUE(linked.jobs.empty());
+  ASSERT_EQ(linked.problems.size(), 1u);
+  EXPECT_NE(linked.problems[0].find("it is a link"), std::string::npos) << linked.problems[0];
+}
+
 TEST_F(RemainsTest, InstancesBelowAreReadUnlessTheyWereTakenOver) {
   const std::string below = dir_ + "/children/2", taken = dir_ + "/children/10";
   {
