@@ -257,16 +257,23 @@ void AgentLink::peer_lost() {
   peer_ = transport::PeerId{0};
 }
 
-// The agent's clock is another one: only how long ago something was counts. Both processes read
-// their clock once a turn, so that it may be of earlier than the turn that gave the job its cores.
-// As the journal has it, no job starts before it has cores, and nobody has them before the job that
-// had them ended.
-Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) const {
+// The agent's clock is another one. A report may have lain in the socket of a broker that was
+// stopped: what came soonest says how far the clocks are apart, which grows by a thousandth of the
+// time since then at most. Both processes read their clock once a turn, so that it may be of
+// earlier than the turn that gave the job its cores. As the journal has it, no job starts before it
+// has cores, and nobody has them before the job that had them ended.
+Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) {
+  constexpr Duration kDrift = 1'000;
   if (reported.at == 0) return now;
+  const Time told = std::clamp<Time>(reported.told, 0, kTimeMax / 2);
+  const Time at = std::clamp<Time>(reported.at, 0, told);
+  const Duration lead = now - told;
+  const Duration most =
+      lead_ ? saturating_add(lead_->lead, distance(lead_->seen, now) / kDrift) : lead;
+  lead_ = {std::min(lead, most), now};
   const ActiveJob* known = jobs_.find(JobId(job));
   const Time earliest = known == nullptr ? 0 : known->life.t_alloc;
-  const Duration ago = distance(reported.at, reported.told);
-  return std::min(std::max(ago < now ? now - ago : 0, earliest), now);
+  return std::min(std::max({Time{0}, at + lead_->lead, earliest}), now);
 }
 
 // What is told again of an attempt that is over here says nothing of the one after it.
@@ -323,7 +330,10 @@ void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   const auto before = std::exchange(peer_, peer);
   programs_.clear();
   ground_.server.favour(peer_);
-  if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
+  if (hello.incarnation != incarnation_) {
+    replaced_.insert(incarnation_);
+    lead_.reset();  // it may be on another machine
+  }
   incarnation_ = hello.incarnation;
   began_ = hello.began;
   host_ = hello.hostname;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -145,7 +146,14 @@ class AgentLink {
   struct AgentTime {
     Time at = 0, told = 0;
   };
-  Time in_order(std::uint64_t job, AgentTime reported, Time now) const;
+  Time in_order(std::uint64_t job, AgentTime reported, Time now);
+  // So far this broker's clock is ahead of the agent's, by the report that came soonest, and when
+  // that was looked at last; nullopt: none has come.
+  struct ClockLead {
+    Duration lead = 0;
+    Time seen = 0;
+  };
+  std::optional<ClockLead> lead_;
   void take_started(const launch::msg::Started& started, Time told, Time now);
   // `reply`: what the agent is to do about output that cannot be written.
   void take_finished(const launch::msg::Finished& finished, Time told, Time now,

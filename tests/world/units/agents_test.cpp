@@ -83,6 +83,39 @@ TEST_F(AgentsTest, OneThatComesBackWithItsTasksKeepsThem) {
 }
 
 // Whether it was started only that very process could say.
+// The broker was stopped meanwhile, or had no time: the report lay in its socket.
+TEST_F(AgentsTest, AReportThatWaitedIsOfWhenItsAgentSaysItWas) {
+  begin_broker({});
+  Peer& first = agent(hello_of(0, 7));
+  const auto agents_clock = [&] { return 5'000'000 + machine_->timeline.now() / kMs; };
+  const auto run = [&](Micros lies) {
+    const auto job = submit(user(), 1, false, 1, 3);
+    EXPECT_TRUE(until([&] { return state(job) == "RUN"; }));
+    auto begun = started(job, 4711);
+    begun.clock = begun.started.front().t_start = agents_clock();
+    EXPECT_TRUE(answer(first, "agent.report", begun));
+    pass(kSecond);
+    lm::Report ended;
+    ended.clock = agents_clock();
+    ended.finished.emplace_back();
+    ended.finished.back().job = job;
+    ended.finished.back().reason = "exit";
+    ended.finished.back().t_start = begun.clock;
+    ended.finished.back().t_finish = ended.clock;
+    pass(lies);
+    EXPECT_TRUE(answer(first, "agent.report", ended));
+    EXPECT_TRUE(until([&] { return state(job) == "INACTIVE"; }));
+    EXPECT_EQ(result(job), "COMPLETED");
+    const auto record = core().jobs.record(JobId(job));
+    return record->t_finish - record->t_start;
+  };
+  for (const Micros lies : {Micros{0}, 6 * kSecond, 600 * kSecond, Micros{0}}) {
+    const auto ran = run(lies);
+    EXPECT_GE(ran, 900) << lies;
+    EXPECT_LE(ran, 1'700) << lies << ": but for how far the clocks may have gone apart";
+  }
+}
+
 TEST_F(AgentsTest, AStartIsSentAgainToTheSameProcessAndToNoOther) {
   begin_broker({});
   const auto hello = hello_of(0, 7);
