@@ -229,7 +229,8 @@ void add_own_policy(std::vector<std::string>& conf) {
   const std::string file =
       (home.empty() ? environment_variable("HOME") + "/.config" : home) + "/holon/policy.lua";
   std::error_code error;
-  if (fs::exists(file, error)) conf.push_back("queue.policy=" + file);
+  // A folder on the way that cannot be entered is told of as the file would be.
+  if (fs::exists(file, error) || error) conf.push_back("queue.policy=" + file);
 }
 
 // Of several that a launcher has started together the first one has the initial program, and the

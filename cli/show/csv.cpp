@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/printable.hpp"
+
 namespace holon::cli {
 namespace {
 
@@ -24,7 +26,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
-  std::string cell(text);
+  std::string cell = printable_lines(text);  // it may go to a terminal
   if (!cell.empty() && std::string_view("=+@\t").find(cell.front()) != std::string_view::npos)
     cell.insert(cell.begin(), '\'');
   if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;

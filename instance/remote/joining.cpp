@@ -19,6 +19,16 @@ constexpr std::string_view kGuestName = "join ";
 constexpr std::size_t kInvitations = 1'000;  // that are remembered
 constexpr std::size_t kHostsToName = 16;
 
+// One that a list of hosts, a path or a shell takes for what it is.
+bool is_host_name(const std::string& text) {
+  constexpr std::string_view kMarks = ".-_";
+  return !text.empty() && text.front() != '-' && text.front() != '.' &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+           return is_letter || (c >= '0' && c <= '9') || kMarks.find(c) != std::string_view::npos;
+         });
+}
+
 }  // namespace
 
 bool is_joiner(const transport::Principal& who) {
@@ -107,9 +117,12 @@ Result<launch::msg::JoinReply> Joining::place_for_guest(
   constexpr std::size_t kLongestHostName = 255;
   const auto invitation = invitation_of(who, wall);
   if (!invitation) return tl::unexpected(invitation.error());
-  if (ask.rank >= 0 || ask.host.empty() || ask.host.size() > kLongestHostName ||
-      printable(ask.host) != ask.host)
-    return fail(Errc::invalid_argument, "agent.join: the name of a host is expected", "host");
+  if (ask.rank >= 0 || ask.host.size() > kLongestHostName || !is_host_name(ask.host))
+    return fail(Errc::invalid_argument,
+                fmt::format("agent.join: '{:.100}' is no name of a node; letters, digits, '.', "
+                            "'-' and '_' are accepted",
+                            printable(ask.host)),
+                "host");
   if (batch::is_same_host(hosts_.front(), ask.host))
     return fail(Errc::exists, fmt::format("{} is the node of the broker", ask.host));
   if (!rank_of(ask))
@@ -151,7 +164,7 @@ Result<launch::msg::JoinReply> Joining::place_for(
   place.public_key = key.public_key;
   place.secret_key = key.secret_key;
   place.secret = secrets_.agents.at(*rank);
-  const char* const lineage = std::getenv(launch::kLineage);
+  const char* const lineage = std::getenv(kLineage);
   place.lineage = lineage != nullptr ? lineage : "";
   place.orphan_timeout = orphan_timeout_;
   return place;

@@ -112,6 +112,10 @@ TEST_F(JoiningTest, WhoIsInvitedGetsThePlaceBehindTheLast) {
 TEST_F(JoiningTest, AnInvitationIsUsedUpAndExpires) {
   Joining joining(options_, 0);
   const auto once = *joining.invite(kToday + 1, 1), late = *joining.invite(kToday, 1);
+  for (const char* const bad :
+       {"n[0-99999999]", "../x", "x y", "$(id)", "a;b", "", "-n", ".", "n,m"})
+    EXPECT_FALSE(guest(joining, once, bad)) << bad;
+  EXPECT_TRUE(joining.guests().nodes.size() < 3U) << "none of them was given a place";
   EXPECT_FALSE(guest(joining, once, "n1")) << "the broker's node";
   EXPECT_TRUE(guest(joining, once, "n9"));
   const auto again = guest(joining, once, "n10");
