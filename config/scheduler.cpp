@@ -298,6 +298,13 @@ Status set_each_queue(qmanager::SchedulerConfig& scheduler, const Setting& s,
   return {};
 }
 
+// "users" or "xusers" of what not everybody may use.
+Status set_access(qmanager::AccessList& access, const Setting& s, std::string_view name) {
+  if (name != "users" && name != "xusers") return unknown_key(s);
+  if (!set_list(name == "users" ? access.users : access.xusers, s.value)) return misfit(s, kUsers);
+  return {};
+}
+
 // "environments.NAME.rule", "environments.NAME.slots", ...: Grid Engine's parallel environments.
 Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   const auto dot = s.key.rfind('.');
@@ -311,24 +318,40 @@ Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
     const auto rule = qmanager::parse_allocation_rule(text(s.value).value_or(s.value.text()));
     if (!rule) return fail(rule.error().code, rule.error().what, s.where);
     environment.rule = *rule;
-  } else if (name == "users" || name == "xusers") {
-    auto& list = name == "users" ? environment.access.users : environment.access.xusers;
-    if (!set_list(list, s.value)) return misfit(s, kUsers);
-  } else {
-    return unknown_key(s);
+  } else if (auto set = set_access(environment.access, s, name); !set) {
+    return set;
   }
   scheduler.environments[s.key.substr(13, dot - 13)] = environment;
   return {};
 }
 
-// "qos.NAME.flags" = "RESERVEALWAYS:NOBF".
+// "qos.NAME.flags" = "RESERVEALWAYS:NOBF", "qos.NAME.users" = "ann,@physics".
 Status set_qos(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   const auto dot = s.key.rfind('.');
-  if (dot <= 4 || s.key.substr(dot + 1) != "flags") return unknown_key(s);
-  const auto flags = text(s.value);
-  if (!flags) return misfit(s, "flags like \"RESERVEALWAYS:NOBF\"");
-  const Status set = scheduler.qos[s.key.substr(4, dot - 4)].set_flags(*flags);
-  if (!set) return fail(set.error().code, set.error().what, s.where);
+  if (dot <= 4) return unknown_key(s);
+  const std::string name = s.key.substr(dot + 1);
+  qmanager::QosConfig qos = scheduler.qos[s.key.substr(4, dot - 4)];
+  Status set;
+  if (name == "flags") {
+    const auto flags = text(s.value);
+    if (!flags) return misfit(s, "flags like \"RESERVEALWAYS:NOBF\"");
+    set = qos.set_flags(*flags);
+    if (!set) return fail(set.error().code, set.error().what, s.where);
+  } else if (set = set_access(qos.access, s, name); !set) {
+    return set;
+  }
+  scheduler.qos[s.key.substr(4, dot - 4)] = qos;
+  return {};
+}
+
+// "accounts.NAME.users", "accounts.NAME.xusers".
+Status set_account(qmanager::SchedulerConfig& scheduler, const Setting& s) {
+  constexpr std::size_t kName = 9;
+  const auto dot = s.key.rfind('.');
+  if (dot <= kName) return unknown_key(s);
+  qmanager::AccessList access = scheduler.accounts[s.key.substr(kName, dot - kName)];
+  if (auto set = set_access(access, s, s.key.substr(dot + 1)); !set) return set;
+  scheduler.accounts[s.key.substr(kName, dot - kName)] = access;
   return {};
 }
 
@@ -350,6 +373,7 @@ Status set_scheduler_key(qmanager::SchedulerConfig& scheduler, const Setting& s)
   if (key.starts_with("priority.")) return set_priority(scheduler.priority, s);
   if (key.starts_with("fairshare.")) return set_fairshare(scheduler.priority.fairshare, s);
   if (key.starts_with("qos.")) return set_qos(scheduler, s);
+  if (key.starts_with("accounts.")) return set_account(scheduler, s);
   if (key.starts_with("pools.")) {
     if (!store(scheduler.pools[std::string(key.substr(6))], whole(s.value, 0, 1'000'000'000)))
       return misfit(s, "a number of units");
@@ -379,6 +403,10 @@ std::vector<ConfigKey> scheduler_keys() {
       {"limits.system.max-procsecond-per-job", "a number of processor-seconds"},
       {"limits.system.max-job-walltime", kDuration},
       {"qos.NAME.flags", "flags like RESERVEALWAYS:NOBF"},
+      {"qos.NAME.users", kUsers},
+      {"qos.NAME.xusers", kUsers},
+      {"accounts.NAME.users", kUsers},
+      {"accounts.NAME.xusers", kUsers},
       {"priority.FACTOR-weight", "a number"},
       {"priority.FACTOR-cap", "a number"},
       {"priority.COMPONENT-weight", "a number"},

@@ -93,7 +93,9 @@ struct SchedulerConfig {
   std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
   LimitsConfig limits;
   PriorityConfig priority;
-  std::map<std::string, QosConfig> qos;                     // by name
+  std::map<std::string, QosConfig> qos;  // by name
+  // Whose jobs may count for an account, by its name; "default": for one that has no list.
+  std::map<std::string, AccessList> accounts;
   std::map<std::string, ParallelEnvironment> environments;  // Grid Engine's PEs, by name
   // Policies that users wrote, by the name that a queue's `policy` may have ("mine.lua").
   std::map<std::string, std::shared_ptr<const PolicyProgram>> programs;

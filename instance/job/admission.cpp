@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/idset.hpp"
+#include "base/text/printable.hpp"
 #include "instance/output/file_words.hpp"
 
 namespace holon::instance {
@@ -74,6 +78,51 @@ Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config
               "qos");
 }
 
+// The list of this name; that of "default" where there is none; nullptr: everybody may.
+template <class Kept, class List>
+const qmanager::AccessList* list_of(const std::map<std::string, Kept>& all, const std::string& name,
+                                    List&& list) {
+  auto found = all.find(name);
+  if (found == all.end()) found = all.find("default");
+  return found == all.end() ? nullptr : &list(found->second);
+}
+
+// Those that this user may have, in words.
+template <class Kept, class List>
+std::string accepted_for(const std::map<std::string, Kept>& all, const Submitter& who,
+                         List&& list) {
+  std::vector<std::string> names;
+  for (const auto& [name, kept] : all)
+    if (name != "default" && list(kept).admits(who.user, who.group)) names.push_back(name);
+  return names.empty() ? "none is" : fmt::format("accepted: {}", fmt::join(names, ", "));
+}
+
+// A name that a limit or a flag goes by is no proof of who may have it.
+Status check_access(const Submission& submission, const Submitter& who,
+                    const qmanager::SchedulerConfig& config) {
+  const auto of_qos = [](const qmanager::QosConfig& one) -> const qmanager::AccessList& {
+    return one.access;
+  };
+  const auto of_account = [](const qmanager::AccessList& one) -> const qmanager::AccessList& {
+    return one;
+  };
+  const auto check = [&](const auto& all, const std::string& name, auto list, const char* kind,
+                         const char* where) -> Status {
+    if (name.empty()) return {};
+    const auto* const access = list_of(all, name, list);
+    if (access == nullptr || access->admits(who.user, who.group)) return {};
+    return fail(Errc::denied,
+                fmt::format("{} '{}' is not for jobs of {}{}; {}", kind, printable(name), who.user,
+                            who.group.empty() ? "" : " that count for group " + who.group,
+                            accepted_for(all, who, list)),
+                where);
+  };
+  const Wishes& wishes = submission.wishes;
+  if (auto may = check(config.qos, wishes.qos, of_qos, "QOS", "/attributes/system/holon/qos"); !may)
+    return may;
+  return check(config.accounts, wishes.account, of_account, "account", "/attributes/system/bank");
+}
+
 Status check_file_name(const Submission& submission, const std::string& file, const char* where) {
   const auto& array = submission.wishes.array;
   return check_file_words(file,
@@ -97,7 +146,8 @@ Status check_input(const Submission& submission) {
 
 }  // namespace
 
-Status check_new(const Submission& submission, const qmanager::SchedulerConfig& config) {
+Status check_new(const Submission& submission, const Submitter& who,
+                 const qmanager::SchedulerConfig& config) {
   if (submission.spec->tasks.front().command.front().empty())
     return fail(Errc::invalid_argument, "the command is an empty string", "/tasks/0/command/0");
   if (submission.name.size() > kLongestName)
@@ -107,6 +157,7 @@ Status check_new(const Submission& submission, const qmanager::SchedulerConfig& 
         "/attributes/system/job/name");
   if (auto known = check_licenses(submission.wishes.consumes, config); !known) return known;
   if (auto known = check_qos(submission.wishes.qos, config); !known) return known;
+  if (auto may = check_access(submission, who, config); !may) return may;
   if (auto known =
           check_file_name(submission, submission.output, "/attributes/system/shell/options/output");
       !known)

@@ -1,6 +1,7 @@
 #include "instance/users/access.hpp"
 
 #include <fmt/core.h>
+#include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -50,6 +51,29 @@ std::set<std::string> set_of(const std::string& list) {
 std::string look_up(std::uint32_t uid) {
   const passwd* const entry = getpwuid(uid);
   return entry == nullptr ? std::string() : entry->pw_name;
+}
+
+// One without a name goes by its number.
+std::string name_of_group(gid_t id) {
+  const ::group* const entry = getgrgid(id);
+  return entry == nullptr ? std::to_string(id) : entry->gr_name;
+}
+
+std::vector<std::string> look_up_groups(const std::string& user) {
+  constexpr int kMostGroups = 65'536;  // of one user, for the kernel
+  const passwd* const entry = getpwnam(user.c_str());
+  if (entry == nullptr) return {};
+  const gid_t primary = entry->pw_gid;
+  int count = 64;
+  std::vector<gid_t> ids(static_cast<std::size_t>(count));
+  while (getgrouplist(user.c_str(), primary, ids.data(), &count) < 0 && count <= kMostGroups &&
+         static_cast<std::size_t>(count) > ids.size())
+    ids.resize(static_cast<std::size_t>(count));
+  ids.resize(std::min(ids.size(), static_cast<std::size_t>(std::max(count, 0))));
+  std::vector<std::string> names = {name_of_group(primary)};
+  for (const gid_t id : ids)
+    if (id != primary) names.push_back(name_of_group(id));
+  return names;
 }
 
 Status check_urgency(std::int64_t urgency) {
@@ -105,6 +129,14 @@ const std::string& Access::name_of(std::uint32_t uid, Time now) {
   return known.name;
 }
 
+const std::vector<std::string>& Access::groups_of(const std::string& user, Time now) {
+  if (groups_.size() >= kMostNames) groups_.clear();
+  KnownGroups& known = groups_[user];
+  if (known.looked_up == 0 || distance(known.looked_up, now) > kNameHolds)
+    known = {look_up_groups(user), std::max<Time>(now, 1)};
+  return known.names;
+}
+
 unsigned Access::kinds_of(const transport::Principal& who, Time now) {
   using Kind = transport::Principal::Kind;
   if (!serves_users_ || (who.kind != Kind::ipc && who.kind != Kind::munge)) return 0;
@@ -134,7 +166,7 @@ Result<bool> Access::narrow(const Request& request, unsigned kinds, Time now) {
     return may ? Result<bool>(true) : tl::unexpected<Error>(may.error());
   }
   if (request.topic() == "record") {
-    const auto told = as_own_records(request, name);
+    const auto told = as_own_records(request, name, now);
     return told ? Result<bool>(true) : tl::unexpected<Error>(told.error());
   }
   if (!is_restricted(kinds)) return true;
@@ -217,7 +249,15 @@ Status Access::narrow_list(const Request& request, const std::string& name) {
 Status Access::narrow_cancel(const Request& request, const std::string& name) {
   const auto ask = transport::unpack<msg::CancelRequest>(request.payload());
   if (!ask) return tl::unexpected<Error>(ask.error());
-  return ask->all ? Status() : are_own(ask->ids, name);  // all that the asker sees
+  if (ask->all) return {};  // that the asker sees
+  const auto numbers = Idset::parse(ask->numbers);
+  if (!numbers) return fail(numbers.error().code, numbers.error().what, "numbers");
+  const auto runs = jobs_.runs_of(*numbers);
+  if (!runs) return tl::unexpected<Error>(runs.error());
+  std::vector<std::uint64_t> ids = ask->ids;
+  for (const auto& run : *runs)
+    ids.push_back((run.array.value() == 0 ? run.first : run.array).value());
+  return are_own(ids, name);
 }
 
 Status Access::narrow_urgency(const Request& request, const std::string& name) {
@@ -239,11 +279,17 @@ Status Access::narrow_tasks(const Request& request, const std::string& name) {
   return ask ? are_own({ask->array}, name) : tl::unexpected<Error>(ask.error());
 }
 
-// What a child tells of its jobs is its user's, whatever names it gives.
-Status Access::as_own_records(const Request& request, const std::string& name) {
+// What a child tells of its jobs is its user's and counts for a group of that user, whatever names
+// it gives.
+Status Access::as_own_records(const Request& request, const std::string& name, Time now) {
   auto told = transport::unpack<msg::Records>(request.payload());
   if (!told) return tl::unexpected<Error>(told.error());
-  for (auto& record : told->jobs) record.user = name;
+  const auto& groups = groups_of(name, now);
+  for (auto& record : told->jobs) {
+    record.user = name;
+    const bool is_in = std::find(groups.begin(), groups.end(), record.group) != groups.end();
+    if (!is_in) record.group = groups.empty() ? std::string() : groups.front();
+  }
   request.rewrite(transport::pack(*told));
   return {};
 }

@@ -30,6 +30,9 @@ class Access {
   unsigned kinds_of(const transport::Principal& who, Time now);
   // The user's name; "": nobody has this number.
   const std::string& name_of(std::uint32_t uid, Time now);
+  // The groups that a user is in by this machine's databases, the primary one first; none: there is
+  // no such user. Until the next call.
+  const std::vector<std::string>& groups_of(const std::string& user, Time now);
 
   // What of a request to this instance its asker may ask: all of it, or what is left in the payload
   // that is put in place of it. False: nothing is left, and it has been answered so. `kinds`: all
@@ -57,7 +60,7 @@ class Access {
   Status narrow_urgency(const transport::Request& request, const std::string& name);
   Status narrow_update(const transport::Request& request, const std::string& name);
   Status narrow_tasks(const transport::Request& request, const std::string& name);
-  static Status as_own_records(const transport::Request& request, const std::string& name);
+  Status as_own_records(const transport::Request& request, const std::string& name, Time now);
   Status narrow_restricted(const transport::Request& request, const std::string& name);
   Status only_own(const transport::Request& request, const std::string& name);
   std::vector<std::uint64_t> own_jobs(const std::string& name) const;
@@ -71,6 +74,11 @@ class Access {
   std::set<std::string> operators_, users_;
   bool everybody_ = false;
   std::map<std::uint32_t, Known> names_;
+  struct KnownGroups {
+    std::vector<std::string> names;
+    Time looked_up = 0;
+  };
+  std::map<std::string, KnownGroups> groups_;  // by user
 };
 
 }  // namespace holon::instance

@@ -1,5 +1,5 @@
-// access.hpp - who may use a queue or a parallel environment: Grid Engine's user_lists and
-// xuser_lists (queue_conf(5), sge_pe(5), access_list(5)).
+// access.hpp - who may use a queue, a parallel environment, a QOS or an account: Grid Engine's
+// user_lists and xuser_lists (queue_conf(5), sge_pe(5), project(5), access_list(5)).
 #pragma once
 #include <string>
 #include <vector>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "qmanager/site/access.hpp"
 
 namespace holon::qmanager {
 
@@ -25,6 +26,7 @@ struct QosConfig {
   bool ignore_proc_ticks = false;  // IGNMAXPS
   bool use_reserved = false;       // USERESERVED: runs in advance reservations only
   bool dedicated = false;          // DEDICATED: gets its nodes whole
+  AccessList access = {};          // whose jobs may have it: Maui's QLIST, from the other side
 
   // Sets the flags in "RESERVEALWAYS:NOBF" (also with commas or blanks, in any case). Errors:
   // invalid_argument with what is accepted.

@@ -89,7 +89,8 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"queue.depth=1.5", "--conf queue.depth", "= 1.5 does not fit"},
       {"queue.depth=1e7", "--conf queue.depth", "1 to 1000000"},
       {"nonsense=1", "--conf nonsense",
-       "accepted are access. ..., batch. ..., environments. ..., fairshare. ..., instance."},
+       "accepted are access. ..., accounts. ..., batch. ..., environments. ..., fairshare. ..., "
+       "instance."},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
       {"resource.prune-filters=ALL", "--conf resource.prune-filters", "ALL:core,ALL:node"},
       {"resource.prune-filters=ALL:core,", "--conf resource.prune-filters", "ALL:core,ALL:node"},
@@ -271,6 +272,12 @@ users = ["ann", "@physics"]
 xusers = "bob, cy"
 [environments.four]
 rule = 4
+[qos.fast]
+users = "ann, @physics"
+[accounts.p1]
+xusers = "bob"
+[accounts.default]
+users = ["@staff"]
 )",
                                   "site.toml");
   ASSERT_TRUE(applied) << to_string(applied.error());
@@ -290,6 +297,9 @@ rule = 4
   EXPECT_EQ(s.queues.at("debug").access, (qmanager::AccessList{{"ann"}, {}}));
   EXPECT_EQ(s.environments.at("mpi").access,
             (qmanager::AccessList{{"ann", "@physics"}, {"bob", "cy"}}));
+  EXPECT_EQ(s.qos.at("fast").access, (qmanager::AccessList{{"ann", "@physics"}, {}}));
+  EXPECT_EQ(s.accounts.at("p1"), (qmanager::AccessList{{}, {"bob"}}));
+  EXPECT_EQ(s.accounts.at("default"), (qmanager::AccessList{{"@staff"}, {}}));
 }
 
 TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {
