@@ -132,4 +132,31 @@ std::string Idset::str() const {
   return text;
 }
 
+Idset common(const Idset& a, const Idset& b) {
+  Idset both;
+  auto x = a.ranges().begin();
+  for (const auto& range : b.ranges()) {
+    while (x != a.ranges().end() && x->last < range.first) ++x;
+    for (auto y = x; y != a.ranges().end() && y->first <= range.last; ++y)
+      both.insert(std::max(y->first, range.first), std::min(y->last, range.last));
+  }
+  return both;
+}
+
+Idset without(const Idset& a, const Idset& b) {
+  Idset rest;
+  auto cut = b.ranges().begin();
+  for (const auto& range : a.ranges()) {
+    std::uint64_t from = range.first;
+    while (cut != b.ranges().end() && cut->last < range.first) ++cut;
+    auto next = cut;
+    for (; next != b.ranges().end() && next->first <= range.last && from <= range.last; ++next) {
+      if (next->first > from) rest.insert(from, next->first - 1);
+      from = next->last + 1;
+    }
+    if (from <= range.last) rest.insert(from, range.last);
+  }
+  return rest;
+}
+
 }  // namespace holon

@@ -51,4 +51,8 @@ class Idset {
   std::vector<Range> ranges_;
 };
 
+// What both have, and what only `a` has. O(ranges of both).
+Idset common(const Idset& a, const Idset& b);
+Idset without(const Idset& a, const Idset& b);
+
 }  // namespace holon

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/idset.hpp"
 #include "base/instance_path.hpp"
 #include "client/parts.hpp"
 #include "msg/usage.hpp"
@@ -429,26 +430,22 @@ Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {
 }
 
 Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
-  // Where one of them does not exist none is cancelled: what takes several requests is looked for
-  // first.
-  if (request.ids.size() > kIdsAtOnce) {
-    msg::JobsRequest known;
-    known.all = true;
-    known.ids = request.ids;
-    if (const auto found = jobs(known); !found) return tl::unexpected(found.error());
+  if (request.ids.size() <= kIdsAtOnce)
+    return parts_->call<msg::CancelReply>("cancel", request, kBulkTimeout);
+  auto sorted = request.ids;
+  std::sort(sorted.begin(), sorted.end());
+  Idset numbers;
+  for (const std::uint64_t id : sorted) numbers.insert(id);
+  msg::CancelRequest ask{{}, false, request.reason, numbers.str()};
+  auto reply = parts_->call<msg::CancelReply>("cancel", ask, kBulkTimeout);
+  if (!reply) return reply;
+  for (const auto& [text, ids] : {std::pair(&reply->cancelled_numbers, &reply->cancelled),
+                                  {&reply->inactive_numbers, &reply->already_inactive}}) {
+    const auto found = Idset::parse(*text);
+    if (!found) return tl::unexpected(found.error());
+    *ids = found->ids();
   }
-  msg::CancelReply all;
-  std::size_t done = 0;
-  do {
-    const msg::CancelRequest part{part_of(request.ids, done), request.all, request.reason};
-    auto reply = parts_->call<msg::CancelReply>("cancel", part, kBulkTimeout);
-    if (!reply) return reply;
-    all.cancelled.insert(all.cancelled.end(), reply->cancelled.begin(), reply->cancelled.end());
-    all.already_inactive.insert(all.already_inactive.end(), reply->already_inactive.begin(),
-                                reply->already_inactive.end());
-    done += kIdsAtOnce;
-  } while (done < request.ids.size());
-  return all;
+  return reply;
 }
 
 Result<msg::ResourceReply> Client::resources() {

@@ -94,6 +94,10 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
     audit.refused(request, why);
   };
   outputs.logged = [this](JobId job) { return output_log.read(job); };
+  if (identity.serves_users)
+    jobs.groups_of = [this](const std::string& user) -> const std::vector<std::string>& {
+      return access.groups_of(user, clock.now());
+    };
   retention.on_forgotten = [this] { output_log.clean(clock.now()); };
   retention.on_forgetting = [this](JobId first, JobId stop) {
     output_log.forget(first, stop);
@@ -132,6 +136,9 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
                                       parent));
   *made = core.get();
   core->jobs.help_for = [raw = core.get()](JobId job) { return raw->provisions.note_for(job); };
+  core->jobs.end_waits_for = [raw = core.get()](const ActiveJob& job) {
+    return job.submission->is_instance ? raw->takeovers.waits_for(job.id) : "";
+  };
   core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
   if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)

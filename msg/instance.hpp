@@ -235,12 +235,15 @@ struct CancelRequest {
   std::vector<std::uint64_t> ids;
   bool all = false;
   std::string reason;
-  HOLON_FIELDS(ids, all, reason)
+  std::string numbers = {};  // in place of ids: an idset, of which whole ranges are ended at once
+  HOLON_FIELDS(ids, all, reason, numbers)
 };
 struct CancelReply {
   std::vector<std::uint64_t> cancelled;
   std::vector<std::uint64_t> already_inactive;
-  HOLON_FIELDS(cancelled, already_inactive)
+  // Idsets, where numbers were asked for.
+  std::string cancelled_numbers = {}, inactive_numbers = {};
+  HOLON_FIELDS(cancelled, already_inactive, cancelled_numbers, inactive_numbers)
 };
 
 // "job.signal": to the process groups of all tasks of these running jobs; all or none of them.

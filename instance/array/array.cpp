@@ -53,12 +53,9 @@ void remove_range(Idset& set, std::uint64_t first, std::uint64_t last) {
     set.erase(first);
     return;
   }
-  Idset rest;
-  for (const auto& range : set.ranges()) {
-    if (range.first < first) rest.insert(range.first, std::min(range.last, first - 1));
-    if (range.last > last) rest.insert(std::max(range.first, last + 1), range.last);
-  }
-  set = std::move(rest);
+  Idset range;
+  range.insert(first, last);
+  set = without(set, range);
 }
 
 std::optional<JobId> ArrayShape::number_of(std::uint64_t index) const {
@@ -67,11 +64,17 @@ std::optional<JobId> ArrayShape::number_of(std::uint64_t index) const {
   return JobId(id.value() + 1 + *place);
 }
 
+// Where its indices are ranges themselves so are those of neighbours.
 Idset ArrayShape::indices_of(const Idset& numbers) const {
   Idset indices;
   for (const auto& range : numbers.ranges())
-    for (auto number = range.first; number <= range.last; ++number)
-      indices.insert(static_cast<std::uint64_t>(array.index_at(number - id.value() - 1)));
+    for (auto number = range.first; number <= range.last;) {
+      const std::uint64_t place = number - id.value() - 1;
+      const auto index = static_cast<std::uint64_t>(array.index_at(place));
+      const std::uint64_t run = std::min(array.run_at(place), range.last - number + 1);
+      indices.insert(index, index + run - 1);
+      number += run;
+    }
   return indices;
 }
 

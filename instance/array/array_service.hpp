@@ -2,20 +2,25 @@
 #pragma once
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/service/portions.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
 
 class ArrayService {
  public:
-  ArrayService(const JobManager& jobs, AfterCommit& after_commit)
-      : jobs_(jobs), after_commit_(after_commit) {}
+  ArrayService(const JobManager& jobs, Portions& portions, AfterCommit& after_commit)
+      : jobs_(jobs), portions_(portions), after_commit_(after_commit) {}
 
   // "job.tasks"
   void tasks(const transport::Request& request) const;
 
  private:
+  void answer(const transport::Request& request, const ArrayShape& shape,
+              const Idset& numbers) const;
+
   const JobManager& jobs_;
+  Portions& portions_;
   AfterCommit& after_commit_;
 };
 

@@ -178,20 +178,38 @@ void JobManager::stop_failing(const JobArray& array, Time now) {
               now);
 }
 
-// Tasks that the scheduler has not heard of are over.
 void JobManager::end_waiting(JobArray& array, JobId first, JobId last, const event::Exception& why,
                              Time now) {
-  const std::uint64_t n = last.value() - first.value() + 1;
+  Idset these;
+  these.insert(first.value(), last.value());
+  end_waiting(array, these, why, now);
+}
+
+// Tasks that the scheduler has not heard of are over. They leave what is held back at once: one
+// range after the other would copy the rest for each.
+void JobManager::end_waiting(JobArray& array, const Idset& these, const event::Exception& why,
+                             Time now) {
+  if (these.empty()) return;
   Lifecycle life = fresh_task(jobs_.at(array.id).life);
-  std::vector<Event> events = {{now, why}, {now, event::Clean{}}};
+  const std::vector<Event> events = {{now, why}, {now, event::Clean{}}};
   for (const Event& event : events) {
     auto next = apply(life, event);
     HOLON_CHECK(next.has_value());
     life = std::move(*next);
   }
+  for (Idset* const held : {&array.waiting, &array.blocked})
+    if (these.ranges().size() == 1)
+      remove_range(*held, these.first(), these.last());
+    else
+      *held = without(*held, these);
+  for (const auto& range : these.ranges())
+    end_range(array, JobId(range.first), JobId(range.last), life, events);
+}
+
+void JobManager::end_range(JobArray& array, JobId first, JobId last, const Lifecycle& life,
+                           const std::vector<Event>& events) {
+  const std::uint64_t n = last.value() - first.value() + 1;
   const std::string result = result_of(life);
-  remove_range(array.waiting, first.value(), last.value());
-  remove_range(array.blocked, first.value(), last.value());
   array.add_ended(life, n);
   journal_.add_ended_tasks({first, n, pack_ended(life)}, result);
   const auto count = static_cast<std::int64_t>(n);
@@ -202,6 +220,55 @@ void JobManager::end_waiting(JobArray& array, JobId first, JobId last, const eve
   outside_.ended_unstarted(first, last, events);
   waiting_.happened(first, last);
   tell_counterparts(array.id, first, last, result);
+}
+
+// ---- by ranges of numbers ----
+
+Result<std::vector<JobManager::NumberRun>> JobManager::runs_of(const Idset& numbers) const {
+  constexpr std::size_t kMostOthers = 10'000;
+  std::vector<NumberRun> runs;
+  std::size_t others = 0;
+  for (const auto& range : numbers.ranges())
+    for (JobId at(range.first); at.value() <= range.last;) {
+      NumberRun run{at, at};
+      const JobArray* const array = array_with(at);
+      const auto over = array == nullptr ? over_array(at) : std::shared_ptr<const ActiveJob>();
+      if (!over) return tl::unexpected(over.error());
+      if (array != nullptr && at != array->id) {
+        run = {at, JobId(array->id.value() + array->count()), array->id};
+      } else if (*over) {
+        const ActiveJob& ended = **over;
+        run = {at, JobId(ended.id.value() + ended.submission->count), ended.id, true};
+      } else if (++others > kMostOthers) {
+        return fail(Errc::out_of_range,
+                    fmt::format("names more than {} jobs that are no tasks of arrays", kMostOthers),
+                    "numbers");
+      }
+      run.last = std::min(run.last, JobId(range.last));
+      at = JobId(run.last.value() + 1);
+      runs.push_back(run);
+    }
+  return runs;
+}
+
+Idset JobManager::held_of(const NumberRun& run) const {
+  Idset these;
+  const auto array = arrays_.find(run.array);
+  if (array == arrays_.end()) return these;
+  these.insert(run.first.value(), run.last.value());
+  Idset held = common(array->second.waiting, these);
+  const Idset blocked = common(array->second.blocked, these);
+  for (const auto& range : blocked.ranges()) held.insert(range.first, range.last);
+  return held;
+}
+
+void JobManager::cancel_held(JobId array, const Idset& these, const std::string& note, Time now) {
+  const auto found = arrays_.find(array);
+  if (found == arrays_.end() || these.empty()) return;
+  const JobId first(these.first()), last(these.last());
+  end_waiting(found->second, common(held_of({first, last, array}), these), {"cancel", 0, note},
+              now);
+  settle_array(array, now);
 }
 
 // An array is over with its last task.
@@ -233,8 +300,7 @@ void JobManager::raise_array(ActiveJob& job, const event::Exception& why, Time n
   array.open = false;
   const event::Exception theirs{why.type == "max-fails" ? "cancel" : why.type, 0, why.note};
   for (const Idset& held : {array.waiting, array.blocked})  // copies
-    for (const auto& range : held.ranges())
-      end_waiting(array, JobId(range.first), JobId(range.last), theirs, now);
+    end_waiting(array, held, theirs, now);
   std::vector<JobId> tasks;
   const JobId last(id.value() + array.count());
   for (auto task = jobs_.upper_bound(id); task != jobs_.end() && task->first <= last; ++task)
@@ -379,13 +445,12 @@ Result<ArrayShape> JobManager::shape_of_array(JobId id) const {
   return shape(*(*over)->submission);
 }
 
-Result<Idset> JobManager::tasks_with_result(JobId array, const std::string& results) const {
-  const auto shape = shape_of_array(array);
-  if (!shape) return tl::unexpected(shape.error());
+Result<Idset> JobManager::tasks_with_result(JobId first, std::uint64_t count,
+                                            const std::string& results) const {
   const std::string wanted = "," + results + ",";
   Idset found;
-  const auto read = journal_.each_ended(
-      JobId(array.value() + 1), shape->tasks, [&](const EndedTasks& tasks, const std::string& how) {
+  const auto read =
+      journal_.each_ended(first, count, [&](const EndedTasks& tasks, const std::string& how) {
         if (wanted.find("," + how + ",") != std::string::npos)
           found.insert(tasks.first.value(), tasks.first.value() + tasks.count - 1);
       });

@@ -33,18 +33,6 @@ event::Exception never_met(JobId target, JobId task) {
                       target.value(), task.value())};
 }
 
-// What `a` and `b` both have.
-Idset common(const Idset& a, const Idset& b) {
-  Idset both;
-  auto x = a.ranges().begin();
-  for (const auto& range : b.ranges()) {
-    while (x != a.ranges().end() && x->last < range.first) ++x;
-    for (auto y = x; y != a.ranges().end() && y->first <= range.last; ++y)
-      both.insert(std::max(y->first, range.first), std::min(y->last, range.last));
-  }
-  return both;
-}
-
 }  // namespace
 
 // Errors: not_found, invalid_argument (one of them is no array, or they differ in size).
@@ -109,17 +97,14 @@ void JobManager::unblock(JobArray& array, Time now) {
     free = common(free, completed);
   }
   const JobId id = array.id;
-  for (const auto& range : free.ranges()) {
-    remove_range(array.blocked, range.first, range.last);
-    array.waiting.insert(range.first, range.last);
-  }
+  array.blocked = without(array.blocked, free);
+  for (const auto& range : free.ranges()) array.waiting.insert(range.first, range.last);
   if (!free.empty()) hungry_.insert(id);
   for (const auto& [range, why] : never) {
     Idset these;
     these.insert(range.first, range.last);
     const Idset affected = common(array.blocked, these);
-    for (const auto& held : affected.ranges())
-      end_waiting(array, JobId(held.first), JobId(held.last), why, now);
+    end_waiting(array, affected, why, now);
   }
   settle_array(id, now);
 }

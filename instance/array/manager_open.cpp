@@ -24,9 +24,14 @@ constexpr std::uint64_t kMostOfEntries = std::uint64_t{16} << 20;
 
 // Of the places from `first` on.
 Idset indices_from(const Submission& submission, std::uint64_t first, std::uint64_t count) {
+  const Array& array = *submission.wishes.array;
   Idset indices;
-  for (std::uint64_t place = first; place < first + count; ++place)
-    indices.insert(static_cast<std::uint64_t>(submission.wishes.array->index_at(place)));
+  for (std::uint64_t place = first; place < first + count;) {
+    const auto index = static_cast<std::uint64_t>(array.index_at(place));
+    const std::uint64_t run = std::min(array.run_at(place), first + count - place);
+    indices.insert(index, index + run - 1);
+    place += run;
+  }
   return indices;
 }
 
@@ -97,7 +102,9 @@ Status add_indices(Submission& submission, const msg::ExtendRequest& ask) {
     array.indices = indices_from(submission, 0, submission.count);
     array.first = array.step = 1;
   }
-  for (const auto& range : fresh.ranges()) array.indices.insert(range.first, range.last);
+  Idset all = array.indices.set();
+  for (const auto& range : fresh.ranges()) all.insert(range.first, range.last);
+  array.indices = std::move(all);
   return {};
 }
 

@@ -53,13 +53,16 @@ Standing JobManager::standing_of_tasks(const Dependency& dependency, Time now) c
   const auto read = journal_.each_ended(
       JobId(shape->id.value() + 1), shape->tasks,
       [&](const EndedTasks& tasks, const std::string& result) {
-        const std::uint64_t first = tasks.first.value();
-        for (std::uint64_t number = first; number < first + tasks.count; ++number) {
-          if (all.verdict != Standing::Verdict::met || !numbers->contains(number)) continue;
-          const bool started = dependency.scheme != Dependency::Scheme::after ||
-                               state_of_target(JobId(number)).started;
-          all = judge(dependency, {started, result, name(number)}, now);
-        }
+        if (all.verdict != Standing::Verdict::met) return;
+        Idset these;
+        these.insert(tasks.first.value(), tasks.first.value() + tasks.count - 1);
+        if (tasks.count > 1) these = common(these, *numbers);
+        if (these.empty() || !numbers->contains(these.first())) return;
+        // What is true of the first of them is of all: they are one row.
+        const JobId first(these.first());
+        const bool started =
+            dependency.scheme != Dependency::Scheme::after || state_of_target(first).started;
+        all = judge(dependency, {started, result, name(first.value())}, now);
       });
   if (!read) return judge(dependency, {false, "unknown", {}}, now);
   return all;

@@ -47,11 +47,11 @@ bool JobManager::is_in_intake(JobId id) const {
 
 // Errors: those of submit(), without a place.
 Result<Submission> JobManager::graph_submission(const std::string& jobspec, std::uint64_t count,
-                                                Time now) const {
+                                                const std::string& user, Time now) const {
   auto made = make_submission(jobspec, false);
   if (!made) return made;
   made->count = count;
-  if (auto sound = check_request(*made, count); !sound) return tl::unexpected(sound.error());
+  if (auto sound = check_request(*made, count, user); !sound) return tl::unexpected(sound.error());
   add_default_limit(*made, now);
   if (const auto why = too_late(*made, now); !why.empty()) return fail(Errc::unsatisfiable, why);
   if (!made->input_tasks.empty())
@@ -120,7 +120,7 @@ Result<msg::GraphReply> JobManager::submit_graph(const msg::GraphRequest& reques
   if (!before) return tl::unexpected(before.error());
   auto plan = plan_graph(request, *before ? (*before)->first : next_id_,
                          [&](const std::string& jobspec, std::uint64_t count) {
-                           return graph_submission(jobspec, count, now);
+                           return graph_submission(jobspec, count, request.user, now);
                          });
   if (!plan) return tl::unexpected(plan.error());
   std::uint64_t equal = 0;  // jobs that are many for one task

@@ -82,7 +82,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.limit = job.submission->limit;
   request.spec = job.submission->spec;
   const Wishes& wishes = job.submission->wishes;
-  request.group = wishes.group;
+  request.group = group_of(*job.submission, job.life.user);
   request.account = wishes.account;
   request.qos = wishes.qos;
   request.consumes = wishes.consumes;
@@ -178,6 +178,7 @@ void JobManager::end(ActiveJob& job, Time now) {
   outside_.changed(job);
   outside_.ended(record);
   arrays_.erase(JobId(record.id));
+  met_.erase(JobId(record.id));
   jobs_.erase(JobId(record.id));
   waiting_.happened(JobId(record.id));
   let_back(JobId(record.id));

@@ -190,8 +190,13 @@ class JobManager {
   void only_lists(std::string why) { why_only_lists_ = std::move(why); }
   // Of a running job: why nobody knows whether it still does; "": it does.
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
+  // Of a job whose run is over: what its end waits for; "": nothing that is known of.
+  std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
   // Of a job that waits for resources: how more of them are on their way; "": they are not.
   std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
+  // The groups of a user by the system's databases, the primary one first. Null: all jobs are one
+  // user's, who may name any group.
+  std::function<const std::vector<std::string>&(const std::string& user)> groups_of;
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
@@ -230,6 +235,19 @@ class JobManager {
   // The active jobs that a job in DEPEND waits for.
   std::vector<JobId> waits_on(const ActiveJob& job) const;
 
+  // Numbers that a request names, by whose they are.
+  struct NumberRun {
+    JobId first, last;
+    JobId array{0};        // all of them are its tasks; 0: one job, which need not exist
+    bool is_over = false;  // the array is
+  };
+  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many of these).
+  Result<std::vector<NumberRun>> runs_of(const Idset& numbers) const;
+  // Which of these tasks the scheduler has not heard of.
+  Idset held_of(const NumberRun& run) const;
+  // Cancels those of them that are still held back. O(ranges), and those that the array has.
+  void cancel_held(JobId array, const Idset& these, const std::string& note, Time now);
+
   const ActiveJob* find(JobId id) const;
   // For the agents of a running job: ms from the start of its tasks until they are ended, at least
   // 1; 0: it has no limit.
@@ -265,8 +283,10 @@ class JobManager {
   // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
   // array).
   Result<ArrayShape> shape_of_array(JobId id) const;
-  // The numbers of its tasks that ended so: "FAILED,TIMEOUT".
-  Result<Idset> tasks_with_result(JobId array, const std::string& results) const;
+  // Those of the `count` numbers from `first` on whose tasks ended so: "FAILED,TIMEOUT". Rows of
+  // many tasks are told whole.
+  Result<Idset> tasks_with_result(JobId first, std::uint64_t count,
+                                  const std::string& results) const;
   // The active array that it is, or is a task of.
   const JobArray* array_with(JobId job) const;
   const std::map<JobId, ActiveJob>& active() const { return jobs_; }
@@ -322,7 +342,8 @@ class JobManager {
   static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
   Status check_dependencies(const Submission& submission) const;
-  TargetState state_of_target(JobId id) const;
+  TargetState state_of_target(JobId id, bool starts = true) const;
+  bool is_known(JobId id) const;  // active, or on record
   // Of tasks of an array (array/manager_task_dependencies.cpp).
   Result<Idset> tasks_named(const Dependency& dependency) const;
   JobId next_awaited(const Dependency& dependency) const;
@@ -384,7 +405,11 @@ class JobManager {
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
   Result<std::optional<SubmitKey>> known_submission(const std::string& key) const;
   Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
-  Status check_request(const Submission& submission, std::uint64_t count) const;
+  Status check_request(const Submission& submission, std::uint64_t count,
+                       const std::string& user) const;
+  Status check_group(const Submission& submission, const std::string& user) const;
+  // That its jobs count for: the one that is asked for, else the user's primary one.
+  std::string group_of(const Submission& submission, const std::string& user) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
   Error not_taken(const Submission& submission, Error error) const;
@@ -432,7 +457,10 @@ class JobManager {
   void let_in(JobArray& array, JobId first, JobId last);
   std::string wait_of_blocked(const JobArray& array, JobId task) const;
   void stop_failing(const JobArray& array, Time now);
+  void end_waiting(JobArray& array, const Idset& these, const event::Exception& why, Time now);
   void end_waiting(JobArray& array, JobId first, JobId last, const event::Exception& why, Time now);
+  void end_range(JobArray& array, JobId first, JobId last, const Lifecycle& life,
+                 const std::vector<Event>& events);
   void settle_array(JobId id, Time now);
   void begin_array(const ActiveJob& task, Time now);
   void raise_array(ActiveJob& job, const event::Exception& why, Time now);
@@ -459,7 +487,7 @@ class JobManager {
   // Of graphs (graph/manager_graph.cpp).
   bool is_in_intake(JobId id) const;
   Result<Submission> graph_submission(const std::string& jobspec, std::uint64_t count,
-                                      Time now) const;
+                                      const std::string& user, Time now) const;
   Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
   Status choose_ways(GraphPlan& plan, Time now);
   std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
@@ -492,6 +520,8 @@ class JobManager {
   bool recovering_ = false;  // the scheduler has not been told of what waits yet
   PassTimes passes_;
   WaitingRoom waiting_;
+  // Of jobs that wait for many: which of their dependencies are met.
+  mutable std::map<JobId, std::vector<bool>> met_;
   std::set<JobId> aside_;       // pending jobs, see recover()
   std::string why_only_lists_;  // "": the journal can be written
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of

@@ -20,6 +20,12 @@ bool JobManager::waits_for_others(const ActiveJob& job) {
 
 // A job of another number than those given so far is a slip of the finger, not a failed dependency.
 Status JobManager::check_dependencies(const Submission& submission) const {
+  constexpr std::size_t kMostDependencies = 10'000;
+  if (submission.dependencies.size() > kMostDependencies)
+    return fail(Errc::out_of_range,
+                fmt::format("there are {} dependencies; at most {} are accepted",
+                            submission.dependencies.size(), kMostDependencies),
+                "/attributes/system/dependencies");
   for (std::size_t i = 0; i < submission.dependencies.size(); ++i) {
     const Dependency& d = submission.dependencies[i];
     const bool names_a_job =
@@ -34,7 +40,7 @@ Status JobManager::check_dependencies(const Submission& submission) const {
                     fmt::format("/attributes/system/dependencies/{}", i));
       continue;
     }
-    if (!names_a_job || record(d.job)) continue;
+    if (!names_a_job || is_known(d.job)) continue;
     return fail(Errc::not_found, fmt::format("{}: there is no job {}", d.text, d.job.value()),
                 fmt::format("/attributes/system/dependencies/{}", i));
   }
@@ -44,9 +50,18 @@ Status JobManager::check_dependencies(const Submission& submission) const {
   return {};
 }
 
-TargetState JobManager::state_of_target(JobId id) const {
+bool JobManager::is_known(JobId id) const {
+  if (find(id) != nullptr || is_in_intake(id)) return true;
+  const auto result = journal_.result_of(id);
+  return (result && *result) || record(id).has_value();
+}
+
+// `starts`: it is asked whether it has started, which only the record of one that is over says.
+TargetState JobManager::state_of_target(JobId id, bool starts) const {
   if (const ActiveJob* job = find(id)) return {job->life.started, {}};
   if (is_in_intake(id)) return {};
+  const auto result = starts ? Result<std::optional<std::string>>() : journal_.result_of(id);
+  if (result && *result && !(*result)->empty()) return {false, **result};
   const auto record = this->record(id);
   if (!record) return {false, "unknown"};
   return {record->t_start != 0, record->result};
@@ -68,19 +83,32 @@ Standing JobManager::standing_of(const ActiveJob& job, const Dependency& depende
     return judge(dependency, {}, clock_.wall(now));
   if (!dependency.indices.empty()) return standing_of_tasks(dependency, now);
   if (dependency.scheme != Dependency::Scheme::singleton)
-    return judge(dependency, state_of_target(dependency.job), now);
+    return judge(dependency,
+                 state_of_target(dependency.job, dependency.scheme == Dependency::Scheme::after),
+                 now);
   const ActiveJob* other = namesake_before(job);
   if (other == nullptr) return {};
   return {Standing::Verdict::open,
           fmt::format("waits for job {}, which has the same name, to end", other->id.value())};
 }
 
+// What a job waits for may be thousands of jobs, and it is looked at as each of them ends: what has
+// been met is not judged again.
 Standing JobManager::standing_of(const ActiveJob& job, Time now) const {
+  constexpr std::size_t kFew = 8;
   if (job.life.retries > 0) return standing_of_retry(job, now);
+  const auto& all_of_it = job.submission->dependencies;
+  const bool keeps = all_of_it.size() > kFew && find(job.id) != nullptr;
+  std::vector<bool>* const met = keeps ? &met_[job.id] : nullptr;
+  if (met != nullptr) met->resize(all_of_it.size());
   Standing all;
-  for (const auto& dependency : job.submission->dependencies) {
-    Standing one = standing_of(job, dependency, now);
+  for (std::size_t i = 0; i < all_of_it.size(); ++i) {
+    if (met != nullptr && (*met)[i]) continue;
+    Standing one = standing_of(job, all_of_it[i], now);
     if (one.verdict == Standing::Verdict::impossible) return one;
+    const bool lasts = all_of_it[i].scheme != Dependency::Scheme::begin_time &&
+                       all_of_it[i].scheme != Dependency::Scheme::singleton;
+    if (met != nullptr && lasts && one.verdict == Standing::Verdict::met) (*met)[i] = true;
     if (one.verdict == Standing::Verdict::open && all.verdict == Standing::Verdict::met)
       all = std::move(one);
   }
@@ -133,6 +161,7 @@ void JobManager::settle_dependencies(Time now) {
 }
 
 void JobManager::let_go(ActiveJob& job, Time now) {
+  met_.erase(job.id);
   if (job.life.retries == 0)
     for (const auto& d : job.submission->dependencies)
       post(job, event::DependencyRemove{d.text}, now);

@@ -79,10 +79,14 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
 msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   msg::JobRecord r = record_of_job(job, path_, output_directory_, clock_);
   if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
+  if (r.group.empty()) r.group = group_of(*job.submission, job.life.user);
   if (is_array(job)) add_tasks(job, r);
   if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
   if (job.life.state == JobState::run && r.reason.empty()) r.reason = doubt(job);
+  if (const std::string waits = job.life.state == JobState::cleanup ? end_waits_for(job) : "";
+      !waits.empty())
+    r.reason += (r.reason.empty() ? "" : "; ") + waits;
   if (const auto& told = job.life.preemption; told.by != 0 && job.life.state == JobState::run)
     r.reason = fmt::format("job {} takes its place: it is ended at {}{}", told.by,
                            time_text(clock_.wall(told.end), clock_.wall(told.end)),

@@ -1,9 +1,11 @@
 // The part of the JobManager that takes new jobs, or says why not.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/text/printable.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/admission.hpp"
 #include "instance/job/manager.hpp"
@@ -83,12 +85,34 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
   return msg::SubmitReply{(*known)->first.value(), (*known)->count, 0};
 }
 
-// What is wrong with a jobspec for `count` jobs, whatever runs here now.
-Status JobManager::check_request(const Submission& submission, std::uint64_t count) const {
+std::string JobManager::group_of(const Submission& submission, const std::string& user) const {
+  if (!submission.wishes.group.empty() || !groups_of) return submission.wishes.group;
+  const auto groups = groups_of(user);
+  return groups.empty() ? std::string() : groups.front();
+}
+
+// What a jobspec says of its user's groups is looked up, where users are more than words.
+Status JobManager::check_group(const Submission& submission, const std::string& user) const {
+  const std::string& group = submission.wishes.group;
+  if (group.empty() || !groups_of) return {};
+  const auto groups = groups_of(user);
+  if (std::find(groups.begin(), groups.end(), group) != groups.end()) return {};
+  return fail(Errc::denied,
+              fmt::format("{} is not in group '{}'; {}'s groups: {}", user, printable(group), user,
+                          groups.empty() ? "none" : fmt::format("{}", fmt::join(groups, ", "))),
+              "/attributes/system/holon/group");
+}
+
+// What is wrong with a jobspec for `count` jobs of this user, whatever runs here now.
+Status JobManager::check_request(const Submission& submission, std::uint64_t count,
+                                 const std::string& user) const {
   if (count < 1 || count > config_.max_count)
     return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
                                                 count, config_.max_count));
-  if (auto sound = check_new(submission, config_.scheduler); !sound) return sound;
+  if (auto is_in = check_group(submission, user); !is_in) return is_in;
+  if (auto sound = check_new(submission, {user, group_of(submission, user)}, config_.scheduler);
+      !sound)
+    return sound;
   const auto& array = submission.wishes.array;
   if (array && !array->entries.empty() && array->entries.size() != count)
     return fail(Errc::invalid_argument,
@@ -114,7 +138,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
   auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
-  if (auto sound = check_request(*made, request.count); !sound)
+  if (auto sound = check_request(*made, request.count, request.user); !sound)
     return tl::unexpected(sound.error());
   const bool array = made->wishes.array.has_value();
   made->first = next_id_;

@@ -76,7 +76,7 @@ Status take_entries(const json& value, const std::string& key, std::vector<std::
   return {};
 }
 
-Status take_indices(const json& value, const std::string& key, Idset& indices) {
+Status take_indices(const json& value, const std::string& key, Indices& indices) {
   if (!value.is_string()) return misfit_wish(key, "a string like \"1-3,75\"");
   const auto read = Idset::parse(value.get<std::string>());
   if (!read || read->empty() || read->last() > static_cast<std::uint64_t>(kMostIndex))
@@ -162,23 +162,17 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
 
 std::int64_t Array::index_at(std::uint64_t place) const {
   if (indices.empty()) return first + static_cast<std::int64_t>(place) * step;
-  for (const auto& range : indices.ranges()) {
-    const std::uint64_t count = range.last - range.first + 1;
-    if (place < count) return static_cast<std::int64_t>(range.first + place);
-    place -= count;
-  }
-  return -1;
+  const auto index = indices.at(place);
+  return index ? static_cast<std::int64_t>(*index) : -1;
+}
+
+std::uint64_t Array::run_at(std::uint64_t place) const {
+  if (!indices.empty()) return std::max<std::uint64_t>(1, indices.run_at(place));
+  return step == 1 ? UINT64_MAX / 2 : 1;
 }
 
 std::optional<std::uint64_t> Array::place_of(std::uint64_t index) const {
-  if (!indices.empty()) {
-    std::uint64_t before = 0;
-    for (const auto& range : indices.ranges()) {
-      if (index >= range.first && index <= range.last) return before + (index - range.first);
-      before += range.last - range.first + 1;
-    }
-    return std::nullopt;
-  }
+  if (!indices.empty()) return indices.place_of(index);
   const auto from = static_cast<std::uint64_t>(first), by = static_cast<std::uint64_t>(step);
   if (index < from || (index - from) % by != 0) return std::nullopt;
   return (index - from) / by;

@@ -10,6 +10,7 @@
 #include "base/boxed.hpp"
 #include "base/idset.hpp"
 #include "base/result.hpp"
+#include "instance/array/indices.hpp"
 #include "qmanager/request.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -20,13 +21,15 @@ namespace holon::instance {
 // tasks then).
 struct Array {
   std::int64_t first = 1, step = 1;  // at most kMostIndex
-  Idset indices;
+  Indices indices;
   std::vector<std::string> entries;
   std::uint64_t max_running = 0;           // so many tasks at a time; 0: no bound
   std::optional<std::uint64_t> max_fails;  // with one more that fails all others are cancelled
   bool open = false;  // it may get more tasks (job.extend), and is not over before it is closed
 
   std::int64_t index_at(std::uint64_t place) const;
+  // So many tasks from this place on have consecutive indices, at least.
+  std::uint64_t run_at(std::uint64_t place) const;
   // nullopt: it has no such index. (How many tasks it has is not known here.)
   std::optional<std::uint64_t> place_of(std::uint64_t index) const;
 };

@@ -18,14 +18,6 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
-
-// Of a row of batches: not all of its jobs are INACTIVE. An array is when all its tasks are.
-constexpr const char* kUnfinished =
-    "CASE WHEN first IN (SELECT id FROM arrays) THEN first NOT IN (SELECT id FROM jobs) ELSE count "
-    "> "
-    "(SELECT count(*) FROM jobs WHERE id >= first AND id < first + count) END";
-
 template <class T>
 Result<T> unpack_column(const SQLite::Column& column) {
   return transport::unpack<T>(
@@ -218,136 +210,6 @@ msg::JobRecord Journal::State::own_record(const SQLite::Column& data, JobId id) 
   return unreadable(join(grant ? grant->path : "/", id), id.value(), record.error());
 }
 
-void Journal::State::keep_forgetting() {
-  if (!forgetting) {
-    for (const char* key : {kForgettingFirst, kForgettingStop}) remove_number(db, key);
-    return;
-  }
-  write_number(db, kForgettingFirst, number_of(forgetting->first));
-  write_number(db, kForgettingStop, number_of(forgetting->second));
-}
-
-Time Journal::State::end_of(JobId first, JobId stop) const {
-  SQLite::Statement q(db, "SELECT record, id FROM jobs WHERE id >= ? AND id < ?");
-  q.bind(1, number_of(first));
-  q.bind(2, number_of(stop));
-  Time last = 0;
-  while (q.executeStep())
-    last = std::max<Time>(last, own_record(q.getColumn(0), job_id(q.getColumn(1))).t_inactive);
-  return last;
-}
-
-bool Journal::State::choose_forgotten(Time before) {
-  SQLite::Statement oldest(
-      db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
-                      "first LIMIT 1",
-                      kUnfinished));
-  oldest.bind(1, number_of(forgotten_to));
-  if (!oldest.executeStep()) {
-    forgotten_to = JobId(0);  // those before may be over the next time
-    return false;
-  }
-  const std::int64_t first = oldest.getColumn(0).getInt64();
-  const JobId stop(std::uint64_t(first + oldest.getColumn(1).getInt64()));
-  if (before > 0 && end_of(job_id(oldest.getColumn(0)), stop) >= before) {
-    forgotten_to = JobId(0);
-    return false;
-  }
-  forgotten_to = stop;
-  forgetting = {job_id(oldest.getColumn(0)), forgotten_to};
-  for (const char* sql :
-       {"DELETE FROM specs WHERE id = (SELECT spec FROM batches WHERE first = ?1) AND NOT EXISTS "
-        "(SELECT 1 FROM batches WHERE spec = specs.id AND first <> ?1)",
-        "DELETE FROM batches WHERE first = ?1"}) {
-    SQLite::Statement q(db, sql);
-    q.bind(1, first);
-    q.exec();
-  }
-  return true;
-}
-
-void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
-  const auto drop = [&](const char* sql) {
-    SQLite::Statement q(db, sql);
-    q.bind(1, number_of(first));
-    q.bind(2, number_of(stop));
-    q.exec();
-  };
-  SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
-  ended.bind(1, number_of(first));
-  ended.bind(2, number_of(stop));
-  SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
-  while (ended.executeStep()) {
-    const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
-    if (record.tasks > 0) {  // an array: its tasks are counted
-      forgotten_array = {record.user, record.queue};
-      continue;
-    }
-    if (ended.getColumn(2).getString() == kNotCounted) continue;
-    ++gone.count;
-    gone.rows.push_back(
-        {job_id(ended.getColumn(1)), 1, ended.getColumn(2).getString(), record.user, record.queue});
-    if (!record.is_instance) continue;
-    gone.instances.push_back(job_id(ended.getColumn(1)));
-    below.reset();
-    below.bind(1, record.path + "/");
-    below.bind(2, record.path + "0");  // the character after '/'
-    below.exec();
-  }
-  ended.reset();
-  forget_tasks(first, stop, gone);
-  note_forgotten_events(first, stop);
-  drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
-  drop("DELETE FROM graph_tasks WHERE id >= ? AND id < ?");
-  drop("DELETE FROM outputs WHERE id >= ? AND id < ?");
-  forget_events(db, number_of(first), number_of(stop) - 1);
-  drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
-  drop("DELETE FROM children WHERE job >= ? AND job < ?");
-  drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
-  drop("DELETE FROM record_bases WHERE id >= ? AND id < ?");
-  bases.erase(bases.lower_bound(first), bases.lower_bound(stop));
-  gone.jobs.emplace_back(first, stop);
-}
-
-// Those that are over, and unused numbers, as far as they are of before kLastForgotten.
-void Journal::State::forget_reservations() {
-  SQLite::Statement q(
-      db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= (SELECT value FROM "
-                      "numbers WHERE key = '{}') AND value NOT IN (SELECT id FROM reservations)",
-                      kReservationNumber, kLastForgotten));
-  q.exec();
-  SQLite::Statement unused(
-      db,
-      fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= 1 + (SELECT value FROM "
-                  "numbers WHERE key = '{}')",
-                  kUnusedNumbers, kLastForgotten));
-  unused.exec();
-}
-
-Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most, Time before) {
-  auto& s = *state_;
-  Forgotten gone;
-  s.write([&] {
-    const auto next = next_id();
-    if (!next) throw std::runtime_error(next.error().what);
-    while (gone.count < at_most && (s.forgetting || gone.count < surplus || before > 0)) {
-      if (!s.forgetting && !s.choose_forgotten(gone.count < surplus ? 0 : before)) break;
-      const auto [first, end] = *s.forgetting;
-      const JobId stop = std::min(end, JobId(first.value() + at_most - gone.count));
-      s.forget(first, stop, gone);
-      s.forgetting = stop < end ? std::optional(std::pair(stop, end)) : std::nullopt;
-    }
-    if (gone.jobs.empty()) return;
-    gone.more = s.forgetting || gone.count < surplus || (before > 0 && gone.count >= at_most);
-    write_number(s.db, kLastForgotten, number_of(*next) - 1);
-    s.forget_reservations();
-    s.keep_forgetting();
-    s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));
-  });
-  if (s.broken) return tl::unexpected(*s.broken);
-  return gone;
-}
-
 Result<std::optional<std::string>> Journal::meta(std::string_view key) const {
   return state_->read<std::optional<std::string>>([&]() -> std::optional<std::string> {
     SQLite::Statement q(state_->db, "SELECT value FROM meta WHERE key=?");
@@ -491,6 +353,19 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
     if (!words) return tl::unexpected(words.error());
     if (!words->empty()) add_dependency_events(events, words->front().second);
     return events;
+  });
+}
+
+Result<std::optional<std::string>> Journal::result_of(JobId job) const {
+  return state_->read<std::optional<std::string>>([&]() -> std::optional<std::string> {
+    auto& known = state_->result_known;
+    if (!known) known.emplace(state_->db, "SELECT result FROM jobs WHERE id=?");
+    known->tryReset();  // after a step that failed
+    known->bind(1, number_of(job));
+    std::optional<std::string> result;
+    if (known->executeStep()) result = known->getColumn(0).getString();
+    known->tryReset();
+    return result;
   });
 }
 

@@ -110,11 +110,12 @@ struct EndedRow {
 
 // What a call of Journal::forget() took away.
 struct Forgotten {
-  std::vector<std::pair<JobId, JobId>> jobs;  // the first, and the one after the last
-  std::vector<JobId> instances;               // of them, those that were children
-  std::vector<EndedRow> rows;                 // what they were; no arrays
-  std::uint64_t count = 0;                    // of jobs, in the rows
-  bool more = false;                          // a batch is half gone, or more are to go
+  std::vector<std::pair<JobId, JobId>> jobs;        // the first, and the one after the last
+  std::vector<std::pair<JobId, JobId>> with_files;  // of them, those that may have left files
+  std::vector<JobId> instances;                     // of them, those that were children
+  std::vector<EndedRow> rows;                       // what they were; no arrays
+  std::uint64_t count = 0;                          // of jobs, in the rows
+  bool more = false;  // a batch is half gone or half looked at, or more are to go
 };
 
 class Journal {
@@ -222,6 +223,8 @@ class Journal {
   // `at_most` of them goes in several calls, also across a restart. Their numbers are not given
   // again, and the file shrinks by and by. Errors: system. O(at_most).
   Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most, Time before = 0);
+  // Some records of jobs of children that are forgotten. False: there are none, and were none.
+  Result<bool> forget_below();
   // Gives at most `pages` that hold nothing back to the disk. How many are left. Errors: system.
   Result<std::int64_t> give_back(std::int64_t pages);
   // After a commit: the write-ahead log goes into the database, which shrinks. Bytes of both then.
@@ -287,6 +290,8 @@ class Journal {
   // events in order, its final record. Errors: not_found.
   Result<Batch> batch_of(JobId job) const;
   Result<std::vector<Event>> events_of(JobId job) const;
+  // How it ended, without its record; nullopt: none is kept. "": only its record says it.
+  Result<std::optional<std::string>> result_of(JobId job) const;
   Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
   // Final records of the `limit` jobs next to `job`: those with higher ids, ascending; those with
   // lower ids, descending.

@@ -70,7 +70,8 @@ Retention::Retention(Journal& journal, JobManager& jobs, AfterCommit& after_comm
 bool Retention::turn(Time now) {
   if (!std::exchange(began_, true)) remove_lost_folders();
   const bool forgets = forget_some(now);
-  return removal_.step(kEntriesATurn) || forgets;
+  if (forgets_below_) forgets_below_ = journal_.forget_below().value_or(false);
+  return removal_.step(kEntriesATurn) || forgets || forgets_below_;
 }
 
 // A tenth more than are to be kept: forgetting one for each that ends would cost each of them.
@@ -83,16 +84,17 @@ bool Retention::forget_some(Time now) {
                                     age_ > 0 ? jobs_.clock().wall(now) - age_ : 0);
   if (!gone) return false;  // the commit says why
   jobs_.forgotten(*gone);
+  forgets_below_ = forgets_below_ || !gone->instances.empty();
   for (const auto& [first, stop] : gone->jobs) on_forgetting(first, stop);
   // Where the commit fails the records stay, and the files with them.
-  after_commit_.add([this, jobs = gone->jobs, instances = gone->instances] {
+  after_commit_.add([this, jobs = gone->with_files, instances = gone->instances] {
     for (const auto& [first, stop] : jobs) remove_outputs(first, stop);
     for (const JobId child : instances)
       removal_.add(children_dir_ + "/" + std::to_string(child.value()));
     if (!jobs.empty()) on_forgotten();
   });
-  if (gone->jobs.empty()) not_before_ = now + kLookAgain;
-  return !gone->jobs.empty() && (gone->more || !gone->instances.empty());
+  if (gone->jobs.empty() && !gone->more) not_before_ = now + kLookAgain;
+  return gone->more || !gone->instances.empty();
 }
 
 void Retention::remove_outputs(JobId first, JobId stop) const {

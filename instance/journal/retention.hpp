@@ -62,6 +62,7 @@ class Retention {
   SlowRemoval removal_;
   std::unordered_set<JobId> without_files_;  // of jobs that ended in this turn
   bool forgets_ = false;                     // until no more than `keep` are left
+  bool forgets_below_ = true;                // an earlier broker may have left some
   bool began_ = false;
   Time not_before_ = 0;
 };

@@ -27,6 +27,12 @@ namespace holon::instance {
 // As of Journal::output_of(), of the journal of any version. Errors: system, invalid_argument.
 Result<std::optional<OutputPlace>> output_place(SQLite::Database& db, JobId job);
 
+// Of a row of batches: not all of its jobs are INACTIVE. An array is when all its tasks are.
+inline constexpr const char* kUnfinished =
+    "CASE WHEN first IN (SELECT id FROM arrays) THEN first NOT IN (SELECT id FROM jobs) ELSE count "
+    "> "
+    "(SELECT count(*) FROM jobs WHERE id >= first AND id < first + count) END";
+
 struct Journal::State {
   SQLite::Database db;
   std::string file;  // empty: in memory
@@ -74,7 +80,7 @@ struct Journal::State {
   std::set<JobId> changed_runs;
   Time latest_of_tasks = 0, latest_written = 0;  // of events of tasks
   std::optional<SQLite::Statement> run_in, run_out, alloc_out, run_known, end_in, end_known,
-      words_in, words_known, output_in, output_known;
+      words_in, words_known, output_in, output_known, result_known;
   void write_runs();
   Run& run_of(JobId task);
 
@@ -127,10 +133,17 @@ struct Journal::State {
 
   void keep_forgetting();
   // The next batch that is to be forgotten leaves the tables of what may be active. `before`: one
-  // that was not over by then stays; 0: any goes.
-  bool choose_forgotten(Time before);
-  // When the last of these jobs ended, by their records.
-  Time end_of(JobId first, JobId stop) const;
+  // that was not over by then stays; 0: any goes. `undecided`: so many of its jobs were looked at
+  // that the rest is for the next call.
+  enum class Choice { chosen, none, undecided };
+  Choice choose_forgotten(Time before);
+  // Were all of these over by then, as far as so many records tell? They are looked at from
+  // `aged_to` on.
+  Choice look_at_age(JobId first, JobId stop, Time before);
+  JobId aged_to{0};  // of the batch that is looked at: those before were over in time
+  // The first number from `first` on of which there is anything; `stop`: there is none before.
+  JobId next_kept(JobId first, JobId stop) const;
+  bool forget_some_below(const std::string& path);
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
   void forget(JobId first, JobId stop, Forgotten& gone);
   struct {

@@ -65,7 +65,8 @@ std::string queue_in_words(const std::string& name) {
 }
 
 std::string of_cancel(const msg::CancelRequest& ask) {
-  return ask.all ? "all jobs" : ids_in_words("job", ask.ids);
+  if (ask.all) return "all jobs";
+  return ask.numbers.empty() ? ids_in_words("job", ask.ids) : "jobs " + ask.numbers;
 }
 std::string of_extend(const msg::ExtendRequest& ask) {
   return fmt::format("{} tasks more for job {}{}", ask.tasks, ask.id,

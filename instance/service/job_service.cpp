@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "instance/job/change/jobspec_update.hpp"
@@ -20,11 +21,16 @@ using transport::pack;
 using transport::unpack;
 
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
+constexpr std::size_t kRangesAtOnce = 200;         // of tasks that wait, in one portion
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
 
 template <class Reply>
 void answer_later(AfterCommit& after_commit, const transport::Request& request, Reply reply) {
   after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+std::string note_of_cancel(const msg::CancelRequest& ask) {
+  return ask.reason.empty() ? "cancelled by a user" : ask.reason;
 }
 
 }  // namespace
@@ -133,12 +139,13 @@ void JobService::cancel(const Request& request) {
         {Errc::invalid_argument,
          fmt::format("has {} bytes; at most {} are accepted", ask->reason.size(), kLongestReason),
          "reason"});
+  if (!ask->numbers.empty()) return cancel_numbers(request, *ask);
   msg::CancelReply reply;
   if (ask->all)
     reply.cancelled = all_active(hooks_.viewer(request));
   else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
     return request.fail(sorted.error());
-  const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
+  const std::string note = note_of_cancel(*ask);
   const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
                      ids = in_order_of_ends(reply.cancelled),
                      next = std::make_shared<std::size_t>(0)] {
@@ -149,6 +156,78 @@ void JobService::cancel(const Request& request) {
     return false;
   };
   if (step()) uses_.portions.add(request, step);
+}
+
+// What is left to be cancelled of ranges of numbers.
+struct JobService::Cancelling {
+  std::string note;
+  std::vector<JobManager::NumberRun> runs;  // tasks of arrays that are not over; the last one first
+  std::optional<Idset> held;                // of that one, tasks that wait; nullopt: not looked at
+  Ids ids;                                  // jobs, in the order in which they are ended
+  std::size_t next = 0;                     // of these
+};
+
+// Tasks that wait go first, as in in_order_of_ends(). A range costs as much as one task.
+void JobService::cancel_numbers(const Request& request, const msg::CancelRequest& ask) {
+  const auto numbers = Idset::parse(ask.numbers);
+  if (!numbers || ask.all || !ask.ids.empty())
+    return request.fail({Errc::invalid_argument,
+                         numbers ? "stands in place of ids and all" : numbers.error().what,
+                         "numbers"});
+  auto runs = uses_.jobs.runs_of(*numbers);
+  if (!runs) return request.fail(runs.error());
+  const auto all = std::make_shared<Cancelling>();
+  all->note = note_of_cancel(ask);
+  Ids named;
+  Idset ended;
+  const auto& active = uses_.jobs.active();
+  for (const auto& run : *runs) {
+    if (run.array.value() == 0) {
+      named.push_back(run.first.value());
+      continue;
+    }
+    if (run.is_over) continue;
+    const Idset held = uses_.jobs.held_of(run);
+    for (const auto& range : held.ranges()) ended.insert(range.first, range.last);
+    if (!held.empty()) all->runs.push_back(run);
+    for (auto job = active.lower_bound(run.first); job != active.end() && job->first <= run.last;
+         ++job)
+      named.push_back(job->first.value());
+  }
+  msg::CancelReply known;
+  if (auto sorted = sort_by_life(named, known); !sorted) return request.fail(sorted.error());
+  for (const auto id : known.cancelled) ended.insert(id);
+  all->ids = in_order_of_ends(std::move(known.cancelled));
+  const msg::CancelReply reply{{}, {}, ended.str(), without(*numbers, ended).str()};
+  const auto step = [this, request, all, reply] {
+    if (cancel_some(*all)) return true;
+    answer_later(uses_.after_commit, request, reply);
+    return false;
+  };
+  if (step()) uses_.portions.add(request, step);
+}
+
+// A portion. False: that was all.
+bool JobService::cancel_some(Cancelling& all) {
+  if (!all.runs.empty()) {
+    const auto& run = all.runs.back();
+    if (!all.held) all.held = uses_.jobs.held_of(run);
+    const auto ranges = all.held->ranges();
+    Idset some;
+    for (std::size_t i = ranges.size() - std::min(ranges.size(), kRangesAtOnce); i < ranges.size();
+         ++i)
+      some.insert(ranges[i].first, ranges[i].last);
+    uses_.jobs.cancel_held(run.array, some, all.note, now());
+    all.held = without(*all.held, some);
+    if (all.held->empty()) {
+      all.held.reset();
+      all.runs.pop_back();
+    }
+    return true;
+  }
+  for (std::size_t i = 0; i < kCancelsAtOnce && all.next < all.ids.size(); ++i)
+    uses_.jobs.raise(JobId(all.ids[all.next++]), "cancel", all.note, now());
+  return all.next < all.ids.size();
 }
 
 // Tasks end with their arrays.

@@ -49,6 +49,9 @@ class JobService {
   void extend(const Request& request);
   void info(const Request& request);
   void cancel(const Request& request);
+  void cancel_numbers(const Request& request, const msg::CancelRequest& ask);
+  struct Cancelling;
+  bool cancel_some(Cancelling& all);
   Ids all_active(const std::optional<std::string>& user) const;
   Ids in_order_of_ends(Ids ids) const;
   Status sort_by_life(const Ids& ids, msg::CancelReply& reply) const;

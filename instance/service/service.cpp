@@ -55,7 +55,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
              [this](JobId id) { own_instances_.submitted(id); }}),
       pages_(server, {core.identity, core.clock, core.config, core.jobs, core.journal,
                       core.children, core.awaited, core.records, core.portions, core.after_commit}),
-      arrays_(core.jobs, core.after_commit),
+      arrays_(core.jobs, core.portions, core.after_commit),
       signals_(core.jobs, core.agents, core.after_commit),
       job_changes_(reactor, core.jobs, core.agents, core.after_commit),
       followers_(reactor,

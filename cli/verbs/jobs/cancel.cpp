@@ -23,6 +23,11 @@ struct CancelArgs {
 // In the words that an instance has for other verbs. Of a job whose record has gone the id is said.
 void tell_over(Invocation& call, Client& client, std::vector<std::uint64_t> ids) {
   if (ids.empty()) return;
+  constexpr std::size_t kNamed = 100;  // of more, only how many there are is said
+  if (ids.size() > kNamed) {
+    call.io.err << fmt::format("holon cancel: {} of the jobs are over\n", ids.size());
+    return;
+  }
   msg::JobsRequest request;
   request.all = true;
   request.ids = ids;

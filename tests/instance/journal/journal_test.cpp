@@ -385,6 +385,85 @@ TEST_F(JournalTest, AnArrayIsForgottenWithItsTasks) {
   EXPECT_TRUE(journal.inactive_counts()->empty());
 }
 
+// One row may stand for a million tasks, and behind it there is nothing to be looked at.
+TEST_F(JournalTest, AnArrayOfWhichNothingBeganIsForgottenInAFewSteps) {
+  constexpr std::uint64_t kTasks = 1'000'000, kAtOnce = 200;
+  Journal journal = open();
+  journal.add_batch({JobId(1), kTasks + 1, "{}", false});
+  journal.add_array(JobId(1), kTasks);
+  journal.add_ended_tasks({JobId(2), kTasks, pack_ended(Lifecycle())}, "CANCELED");
+  msg::JobRecord array = record(1, "/1", "CANCELED");
+  array.tasks = kTasks;
+  journal.add_inactive(array);
+  journal.add_batch({JobId(kTasks + 2), 1, "{}", false});
+  journal.add_inactive(record(kTasks + 2, "/1000002", "COMPLETED"));
+  ASSERT_TRUE(journal.commit());
+  std::uint64_t gone = 0;
+  int calls = 0;
+  for (bool more = true; more && calls < 10; ++calls) {
+    const auto some = journal.forget(kTasks - std::min(gone, kTasks), kAtOnce);
+    ASSERT_TRUE(some) << to_string(some.error());
+    gone += some->count;
+    std::uint64_t looked = 0;
+    for (const auto& [first, stop] : some->with_files) looked += stop.value() - first.value();
+    EXPECT_LE(looked, kAtOnce) << "files are looked for of so many";
+    more = some->more;
+  }
+  EXPECT_LE(calls, 3);
+  EXPECT_EQ(gone, kTasks);
+  EXPECT_EQ(*journal.tasks_of_array(JobId(1)), std::nullopt);
+  EXPECT_TRUE(journal.inactive(JobId(kTasks + 2))->has_value());
+}
+
+// Whether all jobs of a batch are old enough is found out a part at a time.
+TEST_F(JournalTest, TheAgeOfManyJobsIsLookedAtInSeveralSteps) {
+  constexpr std::uint64_t kJobs = 2'300;
+  Journal journal = open();
+  journal.add_batch({JobId(1), kJobs, "{}", false});
+  for (std::uint64_t id = 1; id <= kJobs; ++id) {
+    auto one = record(id, "/" + std::to_string(id), "COMPLETED");
+    one.t_inactive = id == kJobs ? 900 : 5;
+    journal.add_inactive(one);
+  }
+  ASSERT_TRUE(journal.commit());
+  const auto forget_all = [&](Time before) {
+    std::uint64_t gone = 0;
+    int calls = 0;
+    for (bool more = true; more && calls < 1'000; ++calls) {
+      const auto some = journal.forget(0, 500, before);
+      EXPECT_TRUE(some);
+      EXPECT_TRUE(calls > 0 || some->count == 0) << "it is not known yet";
+      gone += some->count;
+      more = some->more;
+    }
+    EXPECT_GT(calls, 3);
+    return gone;
+  };
+  EXPECT_EQ(forget_all(900), 0u) << "the last one is not that old";
+  EXPECT_EQ(forget_all(901), kJobs);
+}
+
+TEST_F(JournalTest, TheJobsBelowAForgottenChildGoAPartAtATime) {
+  Journal journal = open();
+  journal.add_batch({JobId(5), 1, "{}", true});
+  auto child = record(5, "/5", "COMPLETED");
+  child.is_instance = true;
+  journal.add_inactive(child);
+  for (int id = 1; id <= 1'200; ++id)
+    journal.put_descendant(
+        record(static_cast<std::uint64_t>(id), "/5/" + std::to_string(id), "COMPLETED"));
+  journal.put_descendant(record(1, "/50/1", "COMPLETED"));
+  ASSERT_TRUE(journal.commit());
+  ASSERT_EQ(journal.forget(1, 100)->count, 1u);
+  EXPECT_EQ(journal.descendants_after("/5/", "", 9'999)->size(), 700u);
+  ASSERT_TRUE(journal.commit());
+  journal = open();
+  int calls = 0;
+  while (*journal.forget_below()) ASSERT_LT(++calls, 5);
+  EXPECT_TRUE(journal.descendants_after("/5/", "", 9)->empty());
+  EXPECT_EQ(journal.descendants_after("/50/", "", 9)->size(), 1u);
+}
+
 TEST_F(JournalTest, GivesWhatIsFreeBackToTheDisk) {
   Journal journal = open();
   for (std::uint64_t id = 1; id <= 3'000; ++id) {
