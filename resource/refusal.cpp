@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
+#include "base/hostlist.hpp"
 #include "resource/match/constraint.hpp"
 
 namespace holon::resource {
 namespace {
+
+constexpr std::uint64_t kNamedHosts = 16;  // that are not here
 
 using TypeAmounts = std::map<std::string, std::int64_t>;  // by type
 
@@ -33,6 +37,7 @@ bool is_simple(const Request& slot) {
 struct Asked {
   std::int64_t nodes = 0;  // 0: slots anywhere
   std::int64_t slots = 1;  // of each node, or in all
+  std::int64_t spare = 0;  // so many nodes do without one of theirs
   TypeAmounts slot;        // what one slot is made of
 };
 
@@ -46,6 +51,7 @@ std::optional<Asked> read(const Jobspec& spec) {
   const Request* slot = slot_of(*within);
   if (slot == nullptr || !is_simple(*slot) || !spec.constraints.op.empty()) return std::nullopt;
   asked.slots = least(slot->count);
+  asked.spare = spare_slots(spec);
   for (const Request& part : slot->with) asked.slot[part.type] += least(part.count);
   return asked;
 }
@@ -104,17 +110,24 @@ std::string nodes_short(const std::vector<TypeAmounts>& nodes, const Asked& aske
   if (asked.nodes > all)
     return "asks for " + amount_text(asked.nodes, "node") + "; this instance has " +
            std::to_string(all);
-  std::int64_t good = 0, most = 0;
-  for (const TypeAmounts& node : nodes) {
-    const std::int64_t slots = slots_in(node, asked);
-    good += slots >= asked.slots;
-    most = std::max(most, slots);
-  }
-  const std::string tasks = amount_text(asked.slots, "task") + " of " + slot_text(asked);
-  if (good == 0)
+  const auto with_room = [&](std::int64_t slots) {
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [&](const TypeAmounts& node) { return slots_in(node, asked) >= slots; });
+  };
+  // Where tasks do not divide evenly, each of the nodes has one task less than some at least.
+  const std::int64_t least = asked.slots - (asked.spare > 0 ? 1 : 0);
+  const bool least_fits = asked.spare > 0 && with_room(least) >= asked.nodes;
+  const std::int64_t slots = least_fits ? asked.slots : least;
+  const std::int64_t wanted = least_fits ? asked.nodes - asked.spare : asked.nodes;
+  const std::int64_t good = with_room(slots);
+  const std::string tasks = amount_text(slots, "task") + " of " + slot_text(asked);
+  if (good == 0) {
+    std::int64_t most = 0;
+    for (const TypeAmounts& node : nodes) most = std::max(most, slots_in(node, asked));
     return "asks for " + tasks + " on each node; the largest node can hold " + std::to_string(most);
-  if (good >= asked.nodes) return {};
-  return "asks for " + amount_text(asked.nodes, "node") + " with " + tasks + " each; " +
+  }
+  if (good >= wanted) return {};
+  return "asks for " + amount_text(wanted, "node") + " with " + tasks + " each; " +
          std::to_string(good) + (good == 1 ? " node has" : " nodes have") + " that much";
 }
 
@@ -164,6 +177,24 @@ std::string amount_text(std::int64_t amount, const std::string& type) {
   if (type == "memory") return std::to_string(amount) + " GiB of memory";
   const std::string name = type == "gpu" ? "GPU" : type;
   return std::to_string(amount) + " " + name + (amount == 1 ? "" : "s");
+}
+
+std::string unknown_hosts(const ResourceGraph& graph, const Constraint& constraint) {
+  if (constraint.op.empty()) return {};
+  std::set<std::string, std::less<>> here;
+  for (const VertexId node : graph.by_type("node")) here.emplace(graph.name(node));
+  Hostlist unknown;
+  const auto note = [&](const auto& self, const Constraint& part) -> void {
+    for (const Constraint& operand : part.operands) self(self, operand);
+    for (const std::string& value : part.values) {
+      // What cannot be read is refused elsewhere; and of a hundred hosts at most so many are here.
+      const auto hosts = part.op == "hostlist" ? Hostlist::parse(value) : Hostlist();
+      for (std::uint64_t i = 0; hosts && i < hosts->count() && unknown.count() < kNamedHosts; ++i)
+        if (const std::string host = hosts->at(i); !here.contains(host)) unknown.append(host);
+    }
+  };
+  note(note, constraint);
+  return unknown.empty() ? std::string() : "no node of this instance is called " + unknown.str();
 }
 
 std::string refusal(const ResourceGraph& graph, const Jobspec& spec,

@@ -172,19 +172,23 @@ class Matcher {
 }  // namespace
 
 Result<ResourceStore::State::Known*> ResourceStore::State::know(const Jobspec& spec) {
+  const std::int64_t spare = options.as_fluxion ? 0 : spare_slots(spec);
   const auto same = [&](const std::shared_ptr<Known>& one) {
-    return one->resources == spec.resources && one->constraints == spec.constraints;
+    return one->spare == spare && one->resources == spec.resources &&
+           one->constraints == spec.constraints;
   };
   auto at = std::find_if(known.begin(), known.end(), same);
   if (at == known.end()) {
-    auto request =
-        compile(spec, graph, occupancy.filters(), policy, options.traverser == "flexible");
+    const bool flexible = options.traverser == "flexible";
+    auto request = compile(spec, graph, occupancy.filters(), policy, flexible);
     if (!request) return tl::unexpected(request.error());
     request->by_units = !options.as_fluxion && occupancy.has_pools();
     request->names_levels = options.as_fluxion;
+    if (!options.as_fluxion && !flexible) ask_for_amounts(*request, graph, occupancy, spare);
     auto fresh = std::make_shared<Known>();
     fresh->resources = spec.resources;
     fresh->constraints = spec.constraints;
+    fresh->spare = spare;
     fresh->request = std::move(*request);
     if (known.size() >= kMostKnown) known.pop_back();
     at = known.insert(known.end(), std::move(fresh));

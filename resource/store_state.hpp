@@ -44,6 +44,7 @@ struct ResourceStore::State {
   struct Known {
     std::vector<Request> resources;
     Constraint constraints;
+    std::int64_t spare = 0;  // spare_slots()
     match::CompiledRequest request;
     std::optional<match::Front> front;
     bool no_front = false;  // there can be none

@@ -37,12 +37,12 @@ std::vector<std::uint32_t> Hosting::agents_of(const std::vector<PlacedNode>& nod
 }
 
 std::vector<std::uint32_t> Hosting::agents_for(const std::vector<PlacedNode>& nodes,
-                                               std::int64_t ntasks) const {
+                                               std::int64_t ntasks, const SlotShape& shape) const {
   if (nodes.empty()) return {agents_.front()};
   const std::uint32_t first = agent_of(nodes.front().rank);
   if (agent_of(nodes.back().rank) == first) return {first};
   std::vector<std::uint32_t> agents;
-  for (const std::size_t node : nodes_with_tasks(nodes, ntasks))
+  for (const std::size_t node : nodes_with_tasks(nodes, ntasks, shape))
     if (const auto agent = agent_of(nodes[node].rank); agents.empty() || agents.back() != agent)
       agents.push_back(agent);
   return agents;

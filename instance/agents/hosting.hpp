@@ -21,8 +21,8 @@ class Hosting {
   // Those that stand for any of these nodes, ascending; of none the first agent.
   std::vector<std::uint32_t> agents_of(const std::vector<PlacedNode>& nodes) const;
   // The agents that run some of `ntasks` tasks on these nodes (placement.hpp), ascending.
-  std::vector<std::uint32_t> agents_for(const std::vector<PlacedNode>& nodes,
-                                        std::int64_t ntasks) const;
+  std::vector<std::uint32_t> agents_for(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                                        const SlotShape& shape = {}) const;
 
  private:
   std::vector<std::int32_t> nodes_;  // ranks, ascending

@@ -64,7 +64,7 @@ ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNod
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
   auto nodes = nodes_of(ground_.graph, *job.allocation);
-  place_tasks(nodes, tasks_of(job), what.distribution);
+  place_tasks(nodes, tasks_of(job), what.distribution, slot_shape(what));
   const auto place = static_cast<std::uint32_t>(place_of(job.life, rank_));
   const bool led = is_led(job.life, rank_);
   lm::Start start;

@@ -287,7 +287,7 @@ std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
   if (what.is_instance) return hosting_.agents_of(nodes);
-  return hosting_.agents_for(nodes, tasks_of(what, cores));
+  return hosting_.agents_for(nodes, tasks_of(what, cores), slot_shape(what));
 }
 
 void JobManager::lease_changed(Time old_end, Time now) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "base/hostlist.hpp"
@@ -60,25 +61,6 @@ class Collector {
   std::optional<resource::TypeId> node_, core_, gpu_;
 };
 
-// Which node task `i` of `n` goes to, and its part [first, last) of that node's cores.
-struct Seat {
-  std::size_t node = 0, first = 0, last = 0;
-};
-
-Seat seat_by_cores(const std::vector<PlacedNode>& nodes, std::int64_t total, std::int64_t i,
-                   std::int64_t n) {
-  auto begin = static_cast<std::size_t>(i * total / n);
-  auto end = static_cast<std::size_t>((i + 1) * total / n);
-  if (end == begin) ++end;  // more tasks than cores: they share
-  std::size_t node = 0;
-  while (begin >= nodes[node].cores.size()) {
-    begin -= nodes[node].cores.size();
-    end -= nodes[node].cores.size();
-    ++node;
-  }
-  return {node, begin, std::min(end, nodes[node].cores.size())};
-}
-
 void deal_gpus(PlacedNode& node) {
   const std::size_t n = node.tasks.size();
   if (n == 0 || node.gpus.size() < n) return;
@@ -111,11 +93,61 @@ std::int64_t cores_of(const std::vector<PlacedNode>& nodes) {
   return total;
 }
 
-// Of task `i` of `n`. `total`: cores of all nodes.
-Seat seat_for(const std::vector<PlacedNode>& nodes, std::int64_t total, std::int64_t i,
-              std::int64_t n) {
-  if (total > 0) return seat_by_cores(nodes, total, i, n);
-  return {static_cast<std::size_t>(i * static_cast<std::int64_t>(nodes.size()) / n), 0, 0};
+// A node has room for so many slots.
+std::int64_t slots_on(const PlacedNode& node, const SlotShape& shape) {
+  std::int64_t slots = INT64_MAX;
+  const auto fit = [&](const std::vector<std::int64_t>& there, std::int64_t each) {
+    if (each > 0) slots = std::min(slots, static_cast<std::int64_t>(there.size()) / each);
+  };
+  fit(node.cores, shape.cores);
+  fit(node.gpus, shape.gpus);
+  return slots;
+}
+
+// The tasks of each node go by these: slots, or cores. No tasks beyond the slots: as many slots as
+// tasks, of which the first nodes have the more.
+std::vector<std::int64_t> weights_of(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                                     const SlotShape& shape) {
+  std::vector<std::int64_t> slots;
+  if (shape.cores > 0 || shape.gpus > 0)
+    for (const auto& node : nodes) slots.push_back(slots_on(node, shape));
+  if (shape.on_each > 0) {
+    const auto count = static_cast<std::int64_t>(nodes.size());
+    const std::int64_t most = std::min(shape.on_each, (ntasks + count - 1) / count);
+    for (auto& n : slots) n = std::min(n, most);
+    std::int64_t over = std::accumulate(slots.begin(), slots.end(), -ntasks);
+    for (auto node = slots.rbegin(); node != slots.rend() && over > 0; ++node)
+      if (*node == most && most > 1) --*node, --over;
+  }
+  if (std::accumulate(slots.begin(), slots.end(), std::int64_t{0}) > 0) return slots;
+  slots.clear();
+  const bool has_cores = cores_of(nodes) > 0;
+  for (const auto& node : nodes)
+    slots.push_back(has_cores ? static_cast<std::int64_t>(node.cores.size()) : 1);
+  return slots;
+}
+
+// How many tasks each node gets.
+std::vector<std::int64_t> counts_of(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                                    const SlotShape& shape) {
+  std::vector<std::int64_t> counts = weights_of(nodes, ntasks, shape);
+  const std::int64_t all = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  const auto tasks_before = [&](std::int64_t weight) { return (weight * ntasks + all - 1) / all; };
+  std::int64_t before = 0;
+  for (auto& count : counts) {
+    const std::int64_t first = tasks_before(before);
+    before += count;
+    count = tasks_before(before) - first;
+  }
+  return counts;
+}
+
+// Its part of what a node has, in order; more tasks than that is are several to one.
+std::vector<std::int64_t> part_of(const std::vector<std::int64_t>& ids, std::size_t i,
+                                  std::size_t n) {
+  const std::size_t first = i * ids.size() / n;
+  const std::size_t last = std::min(ids.size(), std::max(first + 1, (i + 1) * ids.size() / n));
+  return {ids.begin() + std::ptrdiff_t(first), ids.begin() + std::ptrdiff_t(last)};
 }
 
 void deal_ranks(std::vector<PlacedNode>& nodes) {
@@ -133,30 +165,44 @@ std::vector<std::uint32_t> tasks_by_node(const std::vector<PlacedNode>& nodes) {
   return tasks;
 }
 
-void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks, Distribution distribution) {
+SlotShape slot_shape(const Submission& submission) {
+  const auto& resources = submission.spec->resources;
+  const auto is_plain = [](const std::vector<resource::Request>& requests) {
+    return requests.size() == 1 && requests.front().type == "slot" &&
+           std::all_of(requests.front().with.begin(), requests.front().with.end(),
+                       [](const resource::Request& part) {
+                         return part.with.empty() && part.type != "node" && part.type != "socket";
+                       });
+  };
+  const bool on_nodes = resources.size() == 1 && resources.front().type == "node";
+  if (!is_plain(on_nodes ? resources.front().with : resources)) return {};
+  const Totals& totals = submission.totals;
+  const std::int64_t slots = std::max<std::int64_t>(1, totals.slots);
+  return {totals.cores / slots, totals.gpus / slots,
+          on_nodes ? resources.front().with.front().count.least() : 0};
+}
+
+void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks, Distribution distribution,
+                 const SlotShape& shape) {
   if (nodes.empty()) return;
-  const std::int64_t total = cores_of(nodes);
-  for (std::int64_t i = 0; i < ntasks; ++i) {
-    const Seat seat = seat_for(nodes, total, i, ntasks);
-    auto& node = nodes[seat.node];
-    node.tasks.push_back({i,
-                          {node.cores.begin() + std::ptrdiff_t(seat.first),
-                           node.cores.begin() + std::ptrdiff_t(seat.last)},
-                          {}});
+  const auto counts = counts_of(nodes, ntasks, shape);
+  std::int64_t rank = 0;
+  for (std::size_t at = 0; at < nodes.size(); ++at) {
+    PlacedNode& node = nodes[at];
+    const auto n = static_cast<std::size_t>(counts[at]);
+    for (std::size_t i = 0; i < n; ++i)
+      node.tasks.push_back({rank++, part_of(node.cores, i, n), {}});
+    deal_gpus(node);
   }
-  for (auto& node : nodes) deal_gpus(node);
   if (distribution == Distribution::cyclic) deal_ranks(nodes);
 }
 
-std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,
-                                          std::int64_t ntasks) {
+std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                                          const SlotShape& shape) {
   std::vector<std::size_t> places;
-  if (nodes.empty()) return places;
-  const std::int64_t total = cores_of(nodes);
-  for (std::int64_t i = 0; i < ntasks; ++i)
-    if (const auto at = seat_for(nodes, total, i, ntasks).node;
-        places.empty() || places.back() != at)
-      places.push_back(at);
+  const auto counts = nodes.empty() ? std::vector<std::int64_t>() : counts_of(nodes, ntasks, shape);
+  for (std::size_t at = 0; at < counts.size(); ++at)
+    if (counts[at] > 0) places.push_back(at);
   return places;
 }
 

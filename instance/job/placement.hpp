@@ -35,19 +35,28 @@ struct PlacedNode {
 std::vector<PlacedNode> nodes_of(const resource::ResourceGraph& graph,
                                  const resource::Allocation& allocation);
 
-// Gives each task an equal part of the job's cores, in order, never across nodes; a job without
-// cores spreads its tasks over its nodes evenly. GPUs are dealt out where a node has at least one
-// for each of its tasks. `distribution` says which of the ranks a node's tasks have, not how many
-// there are.
+// The slots that a job's tasks stand in, where it asks for plain ones: cores and GPUs of each, and
+// how many stand on each of the nodes it asks for, some of which may have one less; 0: anywhere.
+struct SlotShape {
+  std::int64_t cores = 0, gpus = 0;  // both 0: another form, its tasks go by the cores there are
+  std::int64_t on_each = 0;
+};
+SlotShape slot_shape(const Submission& submission);
+
+// Puts tasks where the job has slots, as many as in the others into each, in order; without a shape
+// each task has an equal part of the job's cores, and a job without cores spreads its tasks over
+// its nodes evenly. Those of a node share its cores evenly. GPUs are dealt out where a node has at
+// least one for each of its tasks. `distribution` says which of the ranks a node's tasks have, not
+// how many there are.
 void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks,
-                 Distribution distribution = Distribution::block);
+                 Distribution distribution = Distribution::block, const SlotShape& shape = {});
 
 // How many tasks each node has.
 std::vector<std::uint32_t> tasks_by_node(const std::vector<PlacedNode>& nodes);
 
 // The nodes that place_tasks() would give tasks to, by their places, ascending.
-std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,
-                                          std::int64_t ntasks);
+std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
+                                          const SlotShape& shape = {});
 
 struct Summary {
   std::string nodelist;  // hostlist (RFC 29)

@@ -44,6 +44,18 @@ void count_up(const resource::Request& request, std::int64_t factor, bool count_
   for (const resource::Request& child : request.with) count_up(child, n, count_slots, amounts);
 }
 
+// Tasks that do not divide evenly over nodes need no slot beyond their number.
+void take_spare_from(Amounts& amounts, const resource::Jobspec& spec) {
+  const std::int64_t spare = resource::spare_slots(spec);
+  if (spare == 0 || spec.resources.front().exclusive == true) return;
+  Amounts slot;
+  for (const resource::Request& part : spec.resources.front().with.front().with)
+    count_up(part, spare, true, slot);
+  for (const auto& [type, n] : slot)
+    for (auto& [known, all] : amounts)
+      if (known == type) all -= n;
+}
+
 std::string joined(const Amounts& amounts) {
   std::string text;
   for (const auto& [type, n] : amounts)
@@ -75,6 +87,7 @@ std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
   Amounts amounts;
   for (const resource::Request& request : spec.resources)
     count_up(request, 1, !wishes.slots.has_value(), amounts);
+  take_spare_from(amounts, spec);
   const std::string what = joined(amounts);
   return (wishes.slots ? fmt::format("{} slots of {}", range_text(*wishes.slots), what) : what) +
          consumables_text(wishes) + nodes_text(spec);

@@ -148,6 +148,17 @@ Status read_distribution(const json& options, Submission& s) {
               "/attributes/system/shell/options/taskmap");
 }
 
+// RFC 14 has it in the task, too.
+Status read_task_distribution(const resource::Task& task, Submission& s) {
+  if (task.distribution.empty() || task.distribution == "block") return {};
+  if (task.distribution != "cyclic")
+    return fail(Errc::unsupported,
+                fmt::format("\"{:.40}\" is not offered; block and cyclic are", task.distribution),
+                "/tasks/0/distribution");
+  s.distribution = Distribution::cyclic;
+  return {};
+}
+
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
 Status read_shell_options(const json& system, Submission& s) {
@@ -260,6 +271,14 @@ std::string display_command(const std::vector<std::string>& argv) {
 Totals totals_of(const resource::Jobspec& spec) {
   Totals totals;
   for (const auto& request : spec.resources) add_up(request, 1, totals);
+  if (const std::int64_t spare = resource::spare_slots(spec); spare > 0) {
+    Totals slot;
+    for (const auto& request : spec.resources.front().with.front().with)
+      add_up(request, spare, slot);
+    totals.cores -= slot.cores;
+    totals.gpus -= slot.gpus;
+    totals.slots -= spare;
+  }
   return totals;
 }
 
@@ -387,17 +406,19 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
 
 namespace {
 
-Result<Submission> submission_of(const std::string& jobspec, bool is_instance,
-                                 resource::JobspecBounds bounds) {
+Result<Submission> submission_of(const std::string& jobspec, bool is_instance, bool is_new) {
   // YAML is for people and for files: its scanner keeps hundreds of bytes for each one of a line
   // before anybody can look at how deep it nests.
   const auto first = jobspec.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || jobspec[first] != '{')
     return fail(Errc::invalid_argument, "a jobspec is sent as JSON, as an object: {...}",
                 "jobspec");
-  auto parsed = resource::parse_jobspec(jobspec, bounds);
+  auto parsed = resource::parse_jobspec(
+      jobspec, is_new ? resource::JobspecBounds() : resource::kNoJobspecBounds);
   if (!parsed) return tl::unexpected(parsed.error());
-  if (auto sound = resource::check_submittable(*parsed); !sound)
+  if (auto sound =
+          is_new ? resource::check_submittable(*parsed) : resource::check_runnable(*parsed);
+      !sound)
     return tl::unexpected(sound.error());
   Submission s;
   if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
@@ -411,6 +432,8 @@ Result<Submission> submission_of(const std::string& jobspec, bool is_instance,
   s.command = display_command(argv);
   s.totals = totals_of(*parsed);
   s.resources = request_text(*parsed, s.wishes);
+  if (auto read = read_task_distribution(parsed->tasks.front(), s); !read)
+    return tl::unexpected(read.error());
   const auto tasks = task_count(parsed->tasks.front(), s.totals);
   if (!tasks) return tl::unexpected(tasks.error());
   // A child instance is one process on each agent, however many slots it was given.
@@ -432,11 +455,11 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
                 fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
                             kMostJobspec),
                 "jobspec");
-  return submission_of(jobspec, is_instance, {});
+  return submission_of(jobspec, is_instance, true);
 }
 
 Result<Submission> kept_submission(const std::string& jobspec, bool is_instance) {
-  return submission_of(jobspec, is_instance, resource::kNoJobspecBounds);
+  return submission_of(jobspec, is_instance, false);
 }
 
 }  // namespace holon::instance

@@ -46,6 +46,10 @@ bool are_alike(const ResourceGraph& graph, VertexId a, VertexId b) {
 std::int64_t least_units(const resource::Jobspec& spec, std::string_view type) {
   std::int64_t units = 0;
   for (const Request& request : spec.resources) units += least_of(request, type);
+  if (const std::int64_t spare = resource::spare_slots(spec); spare > 0) {
+    const Request& slot = spec.resources.front().with.front();
+    units -= times(spare, least_of(slot, type) / slot.count.min);
+  }
   return units;
 }
 
@@ -86,8 +90,8 @@ std::optional<std::int64_t> cores_of_whole_nodes(const resource::Jobspec& spec,
   nodes = times(nodes, node->count.min);
   std::int64_t each = 0;
   for (const Request& child : node->with) each += least_of(child, "core");
-  const bool every_core =
-      each == node_cores && std::all_of(node->with.begin(), node->with.end(), all_fixed);
+  const bool every_core = each == node_cores && resource::spare_slots(spec) == 0 &&
+                          std::all_of(node->with.begin(), node->with.end(), all_fixed);
   if (node->exclusive != true && !every_core) return std::nullopt;
   return times(nodes, node_cores);
 }

@@ -26,7 +26,8 @@ std::size_t content_hash(const resource::Jobspec& spec) {
 }
 
 bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
-  return a.resources == b.resources && a.constraints == b.constraints;
+  return a.resources == b.resources && a.constraints == b.constraints &&
+         resource::spare_slots(a) == resource::spare_slots(b);
 }
 
 }  // namespace

@@ -40,6 +40,21 @@ Status check_shape(const JobShape& shape) {
 
 }  // namespace
 
+std::int64_t spare_slots(const Jobspec& jobspec) {
+  const auto is_fixed = [](const Count& count) {
+    return count.values.empty() && count.min == count.max;
+  };
+  if (jobspec.resources.size() != 1 || jobspec.tasks.size() != 1) return 0;
+  const Request& node = jobspec.resources.front();
+  if (node.type != "node" || node.with.size() != 1 || !is_fixed(node.count)) return 0;
+  const Request& slot = node.with.front();
+  if (slot.type != "slot" || !is_fixed(slot.count) || slot.count.min < 2) return 0;
+  if (slot.count.min > INT64_MAX / node.count.min) return 0;
+  const std::int64_t all = node.count.min * slot.count.min;
+  const std::int64_t tasks = jobspec.tasks.front().total;
+  return tasks > 0 && tasks < all && all - tasks < node.count.min ? all - tasks : 0;
+}
+
 Result<Jobspec> jobspec_for(JobShape shape) {
   if (auto ok = check_shape(shape); !ok) return tl::unexpected(ok.error());
   const bool spread = shape.nodes > 0;
@@ -55,7 +70,7 @@ Result<Jobspec> jobspec_for(JobShape shape) {
   task.command = std::move(shape.command);
   task.slot = "task";
   if (spread && shape.tasks % shape.nodes != 0)
-    task.total = shape.tasks;  // the last node has slots left over
+    task.total = shape.tasks;  // some nodes do without one of their slots
   else
     task.per_slot = 1;
   jobspec.tasks.push_back(std::move(task));

@@ -1,7 +1,4 @@
 // check.cpp - which jobspecs may be submitted, and which are V1 (RFC 25).
-#include <algorithm>
-#include <set>
-
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource {
@@ -11,20 +8,40 @@ tl::unexpected<Error> wrong(std::string what, std::string where) {
   return fail(Errc::invalid_argument, std::move(what), std::move(where));
 }
 
-Status collect_slots(const std::vector<Request>& requests, const std::string& where,
-                     std::set<std::string>& labels) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const Request& request = requests[i];
-    const std::string here = where + "/" + std::to_string(i);
-    if (request.type == "slot" || request.type == "xor_slot") {
-      if (request.label.empty()) return wrong("a slot needs a label", here);
-      if (request.with.empty()) return wrong("a slot needs something in it (\"with\")", here);
-      labels.insert(request.label);
+// All slots of a request, of which there may be one: its tasks stand in it.
+struct OneSlot {
+  const Request* slot = nullptr;
+  std::string where;
+  std::string around;  // where the slot stands that is looked into; empty: outside of it
+
+  Status look_into(const std::vector<Request>& requests, const std::string& place) {
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const Request& request = requests[i];
+      const std::string here = place + "/" + std::to_string(i);
+      if (request.type == "xor_slot")
+        return wrong("slots to choose from are not offered: name the one slot (\"slot\")", here);
+      const bool is_slot = request.type == "slot";
+      if (is_slot)
+        if (auto ok = take(request, here); !ok) return ok;
+      if (is_slot) around = here;
+      if (auto ok = look_into(request.with, here + "/with"); !ok) return ok;
+      if (is_slot) around.clear();
     }
-    if (auto ok = collect_slots(request.with, here + "/with", labels); !ok) return ok;
+    return {};
   }
-  return {};
-}
+
+ private:
+  Status take(const Request& request, const std::string& here) {
+    if (!around.empty())
+      return wrong("a slot in a slot is not offered: the slot around it is " + around, here);
+    if (slot != nullptr) return wrong("one slot is offered, and it stands at " + where, here);
+    if (request.label.empty()) return wrong("a slot needs a label", here);
+    if (request.with.empty()) return wrong("a slot needs something in it (\"with\")", here);
+    slot = &request;
+    where = here;
+    return {};
+  }
+};
 
 bool is_number(const Count& count) {
   return count.values.empty() && count.min == count.max;
@@ -51,17 +68,26 @@ Status check_v1_counts(const Request& request, const std::string& where) {
 
 }  // namespace
 
-Status check_submittable(const Jobspec& jobspec) {
+Status check_runnable(const Jobspec& jobspec) {
   if (jobspec.resources.empty()) return wrong("no resources asked for", "/resources");
   if (jobspec.tasks.empty()) return wrong("no task to run", "/tasks");
-  std::set<std::string> labels;
-  if (auto ok = collect_slots(jobspec.resources, "/resources", labels); !ok) return ok;
-  for (std::size_t i = 0; i < jobspec.tasks.size(); ++i) {
-    const std::string where = "/tasks/" + std::to_string(i);
-    if (jobspec.tasks[i].command.empty()) return wrong("the command is empty", where + "/command");
-    if (!labels.contains(jobspec.tasks[i].slot))
-      return wrong("no slot has the label \"" + jobspec.tasks[i].slot + "\"", where + "/slot");
-  }
+  if (jobspec.tasks.front().command.empty())
+    return wrong("the command is empty", "/tasks/0/command");
+  return {};
+}
+
+Status check_submittable(const Jobspec& jobspec) {
+  if (auto sound = check_runnable(jobspec); !sound) return sound;
+  if (jobspec.tasks.size() > 1)
+    return wrong(
+        "one task is offered, which may run in several slots; a job for each command is "
+        "another way",
+        "/tasks/1");
+  OneSlot found;
+  if (auto ok = found.look_into(jobspec.resources, "/resources"); !ok) return ok;
+  const Task& task = jobspec.tasks.front();
+  if (found.slot == nullptr || found.slot->label != task.slot)
+    return wrong("no slot has the label \"" + task.slot + "\"", "/tasks/0/slot");
   return {};
 }
 

@@ -114,9 +114,11 @@ Result<Jobspec> parse_jobspec(std::string_view bytes, JobspecBounds bounds = {})
 // returns.
 std::string write_jobspec(const Jobspec& jobspec);
 
-// What a submitted job must keep beyond the syntax: labels on slots, tasks that name a slot that
-// exists, a command. Errors: invalid_argument with the pointer. O(requests + tasks).
+// What a submitted job must keep beyond the syntax: one slot with a label, one task that names it,
+// a command. Errors: invalid_argument with the pointer. O(requests).
 Status check_submittable(const Jobspec& jobspec);
+// The least of that: of a job that was accepted when it came.
+Status check_runnable(const Jobspec& jobspec);
 
 // Behind "nodes": "with fast, without host:n7"; some 200 bytes at most. Empty for no constraint.
 std::string constraint_text(const Constraint& constraint);
@@ -135,11 +137,16 @@ Status check_count(const Count& count);
 // the range.
 std::int64_t largest_count(const Count& count, std::int64_t available);
 
+// Tasks that do not divide evenly over nodes: of N nodes with S slots each, whose one task stands
+// T times in all, N * S - T nodes do without one of their slots. 0 where the jobspec is not of that
+// form, or would leave a node without a slot.
+std::int64_t spare_slots(const Jobspec& jobspec);
+
 // What `submit`, `run`, `batch` and `alloc` ask for with -N -n -c -g -x, in Flux's form: node >
 // slot > core, gpu.
 struct JobShape {
   std::int64_t nodes = 0;  // 0: tasks go where they fit
-  std::int64_t tasks = 1;  // slots; with nodes they are spread, at least one each
+  std::int64_t tasks = 1;  // slots; with nodes they are spread evenly, at least one each
   std::int64_t cores_per_task = 1;
   std::int64_t gpus_per_task = 0;
   std::int64_t memory_per_task = 0;  // units of `memory` (GiB in our own discovery)

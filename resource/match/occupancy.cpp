@@ -7,8 +7,6 @@
 namespace holon::resource::match {
 namespace {
 
-constexpr std::uint32_t kBits = 64;
-
 bool ids_ascend(const ResourceGraph& graph, std::span<const VertexId> children) {
   std::vector<std::pair<TypeId, std::int64_t>> last;  // few types, so a list
   for (const VertexId child : children) {
@@ -58,6 +56,24 @@ Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
   counters_.resize(count * stride_);
   totals_.assign(count * stride_, 0);
   add_totals(graph);
+  add_types_below(graph);
+}
+
+void Occupancy::add_types_below(const ResourceGraph& graph) {
+  types_below_.assign(child_types_.size(), 0);
+  inner_children_.assign(child_types_.size(), 0);
+  below_type_.assign(unit_.size(), 0);
+  const auto order = graph.in_preorder();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {  // children before parents
+    const TypeId type = graph[*it].type;
+    below_type_[type.value()] |= types_below(*it);
+    const VertexId parent = graph.parent(*it);
+    if (parent == kNoVertex) continue;
+    types_below_[inner_[parent.value()]] |= bit(type) | types_below(*it);
+    if (!is_leaf(*it)) inner_children_[inner_[parent.value()]] |= bit(type);
+  }
+  // what can be reached by links is not known here: anything
+  if (graph.has_links()) types_below_.assign(types_below_.size(), ~Types{0});
 }
 
 void Occupancy::add_totals(const ResourceGraph& graph) {

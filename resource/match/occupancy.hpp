@@ -88,6 +88,24 @@ class Occupancy {
   std::optional<Time> next_event(VertexId root, Time after) const;
 
   bool is_leaf(VertexId v) const { return inner_[v.value()] == kLeaf; }
+
+  // Sets of types, a bit each; there are none for types beyond the first 64, which few graphs have.
+  using Types = std::uint64_t;
+  static constexpr std::uint32_t kBits = 64;
+  static Types bit(TypeId type) {
+    return type.value() < kBits ? Types{1} << type.value() : Types{0};
+  }
+  // Of the vertices below v; of its children that have vertices below them.
+  Types types_below(VertexId v) const {
+    return is_leaf(v) ? Types{0} : types_below_[inner_[v.value()]];
+  }
+  Types inner_children(VertexId v) const {
+    return is_leaf(v) ? Types{0} : inner_children_[inner_[v.value()]];
+  }
+  // Of what stands below any vertex of the type.
+  Types types_below(TypeId type) const {
+    return type.value() < below_type_.size() ? below_type_[type.value()] : Types{0};
+  }
   // Has a child of v this type?
   bool has_child_type(VertexId v, TypeId type) const;
 
@@ -115,6 +133,7 @@ class Occupancy {
   // jobs
   std::size_t at(VertexId v) const { return std::size_t{inner_[v.value()]} * stride_; }
   void add_totals(const ResourceGraph& graph);
+  void add_types_below(const ResourceGraph& graph);
   void hold_inner(Hold& hold, const std::vector<Amount>& below);
   template <class Change>
   void for_each_timeline(const Hold& hold, Change change);
@@ -126,9 +145,11 @@ class Occupancy {
   std::vector<std::uint64_t> child_types_;  // of inner vertices: bit set of the first 64 types
   // (inner vertex, type) for all others, sorted; most graphs have none.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> late_child_types_;
-  std::vector<bool> ordered_;  // of inner vertices
-  std::vector<bool> unit_;     // by type
-  std::vector<bool> pool_;     // by type
+  std::vector<Types> types_below_, inner_children_;  // of inner vertices
+  std::vector<Types> below_type_;                    // by type
+  std::vector<bool> ordered_;                        // of inner vertices
+  std::vector<bool> unit_;                           // by type
+  std::vector<bool> pool_;                           // by type
   std::vector<Timeline> counters_;
   std::vector<Amount> totals_;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "resource/match/occupancy.hpp"
+
 namespace holon::resource::match {
 namespace {
 
@@ -115,6 +117,51 @@ Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& gra
   if (const auto node = graph.words().types.find("node"); node && policy.node_exclusive)
     request.exclusive.push_back(*node);
   return request;
+}
+
+namespace {
+
+// `node`: that of nodes; none where there are none.
+bool is_of_amounts(const Need& slot, const Occupancy& occupancy, Occupancy::Types node) {
+  Occupancy::Types all = node;
+  for (const Need& need : slot.with) all |= Occupancy::bit(need.type);
+  return !slot.with.empty() &&
+         std::all_of(slot.with.begin(), slot.with.end(), [&](const Need& need) {
+           const Occupancy::Types own = Occupancy::bit(need.type);
+           return need.with.empty() && own != 0 && own != node &&
+                  (occupancy.types_below(need.type) & all) == 0;
+         });
+}
+
+void mark_amounts(std::vector<Need>& needs, const Occupancy& occupancy, Occupancy::Types node) {
+  for (Need& need : needs) {
+    if (need.is_slot())
+      need.of_amounts = is_of_amounts(need, occupancy, node);
+    else
+      mark_amounts(need.with, occupancy, node);
+  }
+}
+
+// What one slot less asks for.
+void take_slot_from(Demand& demand, const Demand& slot, std::int64_t times) {
+  for (std::size_t i = 0; i < demand.size(); ++i) demand[i] -= slot[i] * times;
+}
+
+}  // namespace
+
+void ask_for_amounts(CompiledRequest& request, const ResourceGraph& graph,
+                     const Occupancy& occupancy, std::int64_t spare) {
+  const auto node_type = graph.words().types.find("node");
+  mark_amounts(request.needs, occupancy, node_type ? Occupancy::bit(*node_type) : 0);
+  if (spare == 0) return;
+  Need& node = request.needs.front();
+  Need& slot = node.with.front();
+  node.spare = spare;
+  slot.count.values = {slot.most - 1, slot.most};
+  slot.count.min = slot.most - 1;
+  take_slot_from(node.below, slot.below, 1);
+  take_slot_from(node.each, slot.below, 1);
+  take_slot_from(request.total, slot.below, spare);
 }
 
 }  // namespace holon::resource::match

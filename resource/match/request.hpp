@@ -14,6 +14,8 @@
 
 namespace holon::resource::match {
 
+class Occupancy;
+
 // Types that stand for no vertex.
 inline constexpr TypeId kSlot{UINT32_MAX - 1};         // a grouping, not a resource
 inline constexpr TypeId kXorSlot{UINT32_MAX - 3};      // alternatives, one of which is taken
@@ -32,6 +34,11 @@ struct Need {
   std::string label;  // of a resource that is no slot: reported with what is found
   Demand below;       // what the resources in one of these need at least
   Demand each;        // the same, and the one itself
+  // Of a slot: it is made of amounts of what stands anywhere below one vertex (search_amounts.cpp);
+  // else of children of one.
+  bool of_amounts = false;
+  // Of nodes: so many of them have one slot less than the others.
+  std::int64_t spare = 0;
   std::vector<Need> with;
 
   bool is_slot() const { return type == kSlot; }
@@ -56,6 +63,13 @@ struct CompiledRequest {
 Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& graph,
                                 const Filters& filters, const Policy& policy, bool flexible);
 inline constexpr std::size_t kMaxVariants = 1000;
+
+// A slot that stands at the top or right below something, and is made of cores, GPUs, memory and
+// the like with nothing below these, asks for amounts: how many of them there are to be, not in
+// which socket. `spare`: slots that the nodes at the top have together beyond the tasks
+// (spare_slots).
+void ask_for_amounts(CompiledRequest& request, const ResourceGraph& graph,
+                     const Occupancy& occupancy, std::int64_t spare);
 
 // ---- variants.cpp
 // One list of needs for each choice among the xor_slots of a level and of all below it; the

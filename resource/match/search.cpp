@@ -9,6 +9,9 @@
 // - A pool is taken with all its free units, never in part; not so where a request goes by_units.
 // - Groups are sorted by score alone and with std::sort, so equal scores of many groups land as
 // std::sort leaves them.
+// - A slot stands in one vertex, whose children it is made of. Where Fluxion's answers are not
+// wanted
+//   it is made of amounts of what stands below a node (search_amounts.cpp).
 // - A slot's score is the sum of its contents' scores plus one.
 #include "resource/match/search.hpp"
 
@@ -35,7 +38,7 @@ Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Pol
 Search::Found& Search::Harvest::of(TypeId type) {
   for (Found& found : types)
     if (found.type == type) return found;
-  types.push_back({type, {}, 0, 0});
+  types.push_back({type, {}, 0, 0, 0});
   return types.back();
 }
 
@@ -50,6 +53,7 @@ void Search::Harvest::clear() {
     found.groups.clear();
     found.count = 0;
     found.chosen = 0;
+    found.short_of_one = 0;
   }
   decided = false;
 }
@@ -147,7 +151,13 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
     return std::all_of(wanted.with.begin(), wanted.with.end(),
                        [&](const Need& inner) { return occupancy_.has_child_type(v, inner.type); });
   };
-  if (slot != nullptr && has_all(*slot)) {
+  if (slot != nullptr && is_home(v, *slot, answer.need)) {
+    if (!has_amounts(v, *slot)) return {};
+    answer.kind = Answer::Kind::slot;
+    answer.next = &slot->with;
+    answer.slots = slot->most;
+    answer.amounts = slot;
+  } else if (slot != nullptr && has_all(*slot)) {
     answer.kind = Answer::Kind::slot;
     answer.next = &slot->with;
     answer.slots = slot->most;
@@ -230,6 +240,8 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   const bool was_free = std::exchange(all_free_, admission.all_free && !idle_);
   if (answer.kind == Answer::Kind::slot && request_->flexible)
     fill_alternatives(v, answer, mine);
+  else if (answer.amounts != nullptr)
+    fill_amounts(v, answer, mine);
   else if (answer.kind == Answer::Kind::slot)
     fill_slots(v, answer, mine);
   else
@@ -242,6 +254,10 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   Visit found;
   const bool divisible = answer.need != nullptr && divides(*answer.need);
   found.taken = {v, admission.units, exclusive, divisible, answer.need, 0, 0};
+  if (answer.need != nullptr && answer.need->spare > 0)
+    if (const Found& slots = *mine.find(kSlot);
+        static_cast<std::int64_t>(slots.chosen) == answer.slots)
+      found.taken.last_slot = slots.groups[slots.chosen - 1].length;
   found.score = bonus_ + policy_.score(graph_, v);
   if (node_scores_ != nullptr) found.score += bonus;
   if (mine.decided)
@@ -258,6 +274,7 @@ void Search::hand_on(const Harvest& from, Harvest& up) {
     Found& into = up.of(found.type);
     into.groups.insert(into.groups.end(), found.groups.begin(), found.groups.end());
     into.count += found.count;
+    into.short_of_one += found.short_of_one;
   }
 }
 
@@ -268,10 +285,11 @@ bool Search::try_child(VertexId child, const std::vector<Need>& needs, bool pris
   if (!found) return false;
   // whoever was only walked through is nothing that anybody asked for
   const TypeId type = graph_[child].type;
-  const bool wanted =
-      std::any_of(needs.begin(), needs.end(), [&](const Need& need) { return need.type == type; });
-  if (!wanted) return true;
+  const auto wanted =
+      std::find_if(needs.begin(), needs.end(), [&](const Need& need) { return need.type == type; });
+  if (wanted == needs.end()) return true;
   Found& into = harvest.of(type);
+  if (wanted->spare > 0 && found->taken.last_slot == 0) ++into.short_of_one;
   into.groups.push_back(
       {found->score, found->taken.units, static_cast<std::uint32_t>(taken_.size()), 1});
   into.count += found->taken.units;
@@ -304,7 +322,7 @@ void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pris
     bool all = true;
     for (std::size_t i = 0; i < needs.size(); ++i) {
       const Found* found = harvest.find(needs[i].type);
-      if (found != nullptr) tallies[i].see(found->count);
+      if (found != nullptr) tallies[i].see(usable(needs[i], *found));
       all = all && satisfied(i);
     }
     return all;

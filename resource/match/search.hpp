@@ -6,6 +6,7 @@
 // choice, are those of Fluxion's traverser; see the notes in search.cpp. The search changes nothing
 // but its own scratch.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -84,7 +85,8 @@ class Search {
     const Need* need = nullptr;
     std::uint32_t first = 0;  // its contents in taken_
     std::uint32_t length = 0;
-    VertexId via = kNoVertex;  // whom it was reached from by a link
+    VertexId via = kNoVertex;     // whom it was reached from by a link
+    std::uint32_t last_slot = 0;  // of nodes that may spare a slot: how much of its end that is
   };
   // Things that are taken together, or not at all: one vertex, or all of a slot.
   struct Group {
@@ -98,7 +100,8 @@ class Search {
     TypeId type;
     std::vector<Group> groups;
     std::int64_t count = 0;
-    std::size_t chosen = 0;  // the first so many groups are taken
+    std::size_t chosen = 0;         // the first so many groups are taken
+    std::int64_t short_of_one = 0;  // nodes that have one slot less than others
   };
   // What one vertex hands to the one above.
   struct Harvest {
@@ -120,6 +123,7 @@ class Search {
     const Need* need = nullptr;  // of kind resource, and of slot if the vertex was asked for too
     const std::vector<Need>* next = nullptr;
     std::int64_t slots = 1;
+    const Need* amounts = nullptr;  // of kind slot: it may be filled from anywhere below the vertex
   };
 
   std::optional<Visit> visit(VertexId v, const std::vector<Need>& needs, bool pristine,
@@ -167,19 +171,36 @@ class Search {
   std::int64_t best_slot_score(VertexId v, const Need& slot, bool free_only) const;
   bool has_slot_contents(VertexId v, const Need& slot) const;
   bool ranked() const;  // are candidates ordered by their own ids?
-  bool explore_in_order(VertexId v, const std::vector<Need>& needs, bool exclusive,
-                        std::int64_t shares, Harvest& harvest);
   bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
                  Harvest& harvest, VertexId via = kNoVertex);
   void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
+  // Slots of what was found, as many as that gives and `most` at most.
+  void make_slots(const std::vector<Need>& shape, Harvest& contents, std::int64_t most,
+                  Harvest& harvest);
+  // Slots of amounts: search_amounts.cpp.
+  class Amounts;
+  bool is_home(VertexId v, const Need& slot, const Need* named) const;
+  bool has_amounts(VertexId v, const Need& slot) const;
+  void fill_amounts(VertexId v, const Answer& answer, Harvest& harvest);
+  bool fill_inside(VertexId v, const Need& slot, std::int64_t wanted, Harvest& harvest);
+  bool offers_another(VertexId v, const Need& slot, std::int64_t made) const;
+  template <class Inside>
+  bool any_part(VertexId v, const std::vector<Need>& shape, Inside inside);
   std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) const;
   // Where the next slot finds what it needs of a type: a group, of which so much is used already.
   struct Next {
     std::size_t group = 0;
     std::int64_t used = 0;
   };
-  // Puts `count` units into the slot at the end of taken_; false: so many are not there.
-  bool fill(Group& slot, const Found& found, std::int64_t count, Next& next);
+  // Puts `count` units into the slot at the end of taken_, fewer where so many are not there, more
+  // where a group is not divisible. Returns how many.
+  std::int64_t fill(Group& slot, const Found& found, std::int64_t count, Next& next);
+  // Nodes of which some may have one slot less than the others: those that are taken come first,
+  // and have as many slots together as there are tasks. REQUIRES: enough of them are usable().
+  void spare_slots(const Need& need, Found& found);
+  static std::int64_t usable(const Need& need, const Found& found) {
+    return found.count - std::max<std::int64_t>(0, found.short_of_one - need.spare);
+  }
   // Less of a divisible group.
   void cut(Group& group, std::int64_t units);
   bool choose(const std::vector<Need>& needs, Harvest& harvest, bool at_root = false);

@@ -49,7 +49,7 @@ bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_ro
     Found* found = nullptr;
     for (Found& one : harvest.types)
       if (one.type == need.type) found = &one;
-    const std::int64_t there = found == nullptr ? 0 : found->count;
+    const std::int64_t there = found == nullptr ? 0 : usable(need, *found);
     const std::int64_t count = largest_count(need.count, there);
     if (count == 0) {
       shortage_ = {need.type_name, need.count.min, there};
@@ -59,6 +59,7 @@ bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_ro
       sort_by_runs(found->groups, scores);
     else
       sort(found->groups, policy_.order == Order::high || policy_.order == Order::locality);
+    if (need.spare > 0) spare_slots(need, *found);
     std::int64_t left = count;
     found->chosen = 0;
     while (left > 0) left -= found->groups[found->chosen++].count;
@@ -67,6 +68,30 @@ bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_ro
     harvest.decided = true;
   }
   return true;
+}
+
+// What is left over goes from the last nodes, as a block of tasks fills the first ones.
+void Search::spare_slots(const Need& need, Found& found) {
+  std::int64_t left = need.count.min, may_be_short = need.spare;
+  std::vector<std::uint32_t> full;  // of those that are taken
+  const auto is_taken = [&](const Group& group) {
+    const bool is_short = taken_[group.first].last_slot == 0;
+    if (left == 0 || (is_short && may_be_short == 0)) return false;
+    --left;
+    if (is_short)
+      --may_be_short;
+    else
+      full.push_back(group.first);
+    return true;
+  };
+  std::stable_partition(found.groups.begin(), found.groups.end(), is_taken);
+  std::sort(full.begin(), full.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return graph_.pre(taken_[a].vertex) > graph_.pre(taken_[b].vertex);
+  });
+  for (std::int64_t i = 0; i < may_be_short; ++i) {
+    Taken& node = taken_[full[static_cast<std::size_t>(i)]];
+    node.length -= node.last_slot;
+  }
 }
 
 void Search::cut(Group& group, std::int64_t units) {
@@ -91,13 +116,13 @@ std::int64_t Search::slots_that_fit(const std::vector<Need>& shape, const Harves
   return shape.empty() ? 0 : slots;
 }
 
-bool Search::fill(Group& slot, const Found& found, std::int64_t count, Next& next) {
-  while (count > 0) {
-    if (next.group == found.groups.size()) return false;
+std::int64_t Search::fill(Group& slot, const Found& found, std::int64_t count, Next& next) {
+  std::int64_t filled = 0;
+  while (filled < count && next.group < found.groups.size()) {
     const Group& group = found.groups[next.group];
     const std::int64_t left = group.count - next.used;
     const bool divisible = is_divisible(group);
-    const std::int64_t units = divisible ? std::min(left, count) : left;
+    const std::int64_t units = divisible ? std::min(left, count - filled) : left;
     for (std::uint32_t t = 0; t < group.length; ++t) {
       Taken taken = taken_[group.first + t];
       taken.exclusive = true;
@@ -105,10 +130,10 @@ bool Search::fill(Group& slot, const Found& found, std::int64_t count, Next& nex
       taken_.push_back(taken);
     }
     slot.score = add_scores(slot.score, group.score);
-    count -= units;
+    filled += units;
     next = units == left ? Next{next.group + 1, 0} : Next{next.group, next.used + units};
   }
-  return true;
+  return filled;
 }
 
 void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
@@ -116,11 +141,17 @@ void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
   Harvest& contents = next_harvest();
   explore(v, shape, false, true, answer.slots, contents);
   --depth_;
+  // a pool may have room for any number; of whole vertices there are no more than were found
+  make_slots(shape, contents,
+             request_->by_units ? std::min(answer.slots, kMostSlots) : std::int64_t{INT64_MAX},
+             harvest);
+}
+
+void Search::make_slots(const std::vector<Need>& shape, Harvest& contents, std::int64_t most,
+                        Harvest& harvest) {
   const bool descending = policy_.order != Order::low;
   for (Found& found : contents.types) sort(found.groups, descending);
-  std::int64_t slots = slots_that_fit(shape, contents);
-  // a pool may have room for any number; of whole vertices there are no more than were found
-  if (request_->by_units) slots = std::min({slots, answer.slots, kMostSlots});
+  const std::int64_t slots = std::min(slots_that_fit(shape, contents), most);
   std::vector<Next> next(shape.size());
   for (std::int64_t i = 0; i < slots; ++i) {
     Group slot{1, 1, static_cast<std::uint32_t>(taken_.size()), 0};

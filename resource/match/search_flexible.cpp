@@ -89,7 +89,7 @@ bool Search::fill_slot(const std::vector<Need>& shape, const Harvest& contents,
   for (const Need& need : shape) {
     const Found* found = contents.find(need.type);
     const std::int64_t count = found == nullptr ? 0 : largest_count(need.count, found->count);
-    if (count > 0 && !fill(slot, *found, count, next[need.type])) return false;
+    if (count > 0 && fill(slot, *found, count, next[need.type]) < count) return false;
   }
   slot.length = static_cast<std::uint32_t>(taken_.size()) - slot.first;
   Found& into = harvest.of(kSlot);

@@ -13,7 +13,6 @@
 #include <tuple>
 
 #include "resource/match/search.hpp"
-#include "resource/match/tally.hpp"
 
 namespace holon::resource::match {
 namespace {
@@ -74,29 +73,6 @@ bool Search::ranked() const {
   return !policy_.stop_at_first && policy_.order != Order::variation;
 }
 
-bool Search::explore_in_order(VertexId v, const std::vector<Need>& needs, bool exclusive,
-                              std::int64_t shares, Harvest& harvest) {
-  if (!ranked() || !occupancy_.has_ordered_children(v)) return false;
-  for (const Need& need : needs)
-    if (need.is_slot() || !occupancy_.is_unit(need.type)) return false;
-  const auto children = graph_.children(v);
-  std::vector<Tally> tallies(needs.size());
-  for (std::size_t i = 0; i < needs.size(); ++i) tallies[i].per_share = needs[i].most;
-  std::size_t open = needs.size();
-  for (std::size_t i = 0; i < children.size() && open > 0; ++i) {
-    const VertexId child =
-        policy_.order == Order::low ? children[i] : children[children.size() - 1 - i];
-    for (std::size_t n = 0; n < needs.size(); ++n) {
-      if (needs[n].type != graph_[child].type || tallies[n].enough(shares)) continue;
-      if (!try_child(child, needs, false, exclusive, harvest)) break;
-      tallies[n].see(harvest.of(needs[n].type).count);
-      if (tallies[n].enough(shares)) --open;
-      break;
-    }
-  }
-  return true;
-}
-
 bool Search::has_slot_contents(VertexId v, const Need& slot) const {
   return !slot.with.empty() &&
          std::all_of(slot.with.begin(), slot.with.end(),
@@ -110,8 +86,9 @@ std::int64_t Search::bonus_above(VertexId v) const {
   return bonus;
 }
 
-// The best score a slot could have that is made of v's children, of those that are free now or of
-// all: no slot that is really found is better. REQUIRES: the children are units.
+// The best score a slot could have that is made of v's children, or of what stands anywhere below
+// v, of those that are free now or of all: no slot that is really found is better. REQUIRES: these
+// are units.
 std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_only) const {
   const bool low = policy_.order == Order::low;
   const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
@@ -121,13 +98,17 @@ std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_onl
   std::vector<std::int64_t> scores;
   for (const Need& need : slot.with) {
     scores.clear();
-    for (const VertexId child : graph_.children(v)) {
-      if (graph_[child].type != need.type) continue;
+    const auto offer = [&](VertexId unit) {
+      if (graph_[unit].type != need.type) return;
       if (free_only &&
-          (!graph_.schedulable(child, instant) || occupancy_.free(graph_, child, instant) <= 0))
-        continue;
-      scores.push_back(bonus + policy_.score(graph_, child));
-    }
+          (!graph_.schedulable(unit, instant) || occupancy_.free(graph_, unit, instant) <= 0))
+        return;
+      scores.push_back(bonus + policy_.score(graph_, unit));
+    };
+    if (is_home(v, slot, nullptr))
+      for (const VertexId unit : graph_.subtree(v)) offer(unit);
+    else
+      for (const VertexId child : graph_.children(v)) offer(child);
     const std::int64_t wanted = low ? need.count.min : need.most;
     const auto count = static_cast<std::size_t>(
         std::min<std::int64_t>(wanted, static_cast<std::int64_t>(scores.size())));
@@ -149,6 +130,7 @@ std::optional<Front> Search::front_for(const CompiledRequest& request) const {
   // under locality all of a run of ids are equal, so which of them is taken is up to std::sort
   if (policy_.order == Order::locality && graph_.vertex_count() <= kSmallGraph) return std::nullopt;
   const Need& need = request.needs.front();
+  if (need.spare > 0) return std::nullopt;
   for (const Need& inner : need.with)
     if (need.is_slot() && (inner.is_slot() || !occupancy_.is_unit(inner.type))) return std::nullopt;
   std::vector<Front::Candidate> candidates;
@@ -156,7 +138,9 @@ std::optional<Front> Search::front_for(const CompiledRequest& request) const {
   for (std::uint32_t i = 0; i < order.size();) {
     const VertexId v = order[i];
     if (graph_.parent(v) == kNoVertex && v != graph_.root()) break;  // outside the tree
-    const bool fits = need.is_slot() ? has_slot_contents(v, need) : graph_[v].type == need.type;
+    const bool fits = !need.is_slot()             ? graph_[v].type == need.type
+                      : is_home(v, need, nullptr) ? has_amounts(v, need)
+                                                  : has_slot_contents(v, need);
     if (!fits) {
       ++i;
       continue;
@@ -257,7 +241,7 @@ bool Search::explore_front(Front& front, Harvest& top) {
   for (const auto& [position, key] : back) front.put_back(position, key);
   if (leaves_ties) return certain && !best.tied();
   Found& all = top.of(need.type);
-  Found kept{all.type, {}, 0, 0};
+  Found kept{all.type, {}, 0, 0, 0};
   for (const Rank& rank : best.take_all()) {
     kept.groups.push_back(all.groups[rank.group]);
     kept.count += kept.groups.back().count;

@@ -93,15 +93,16 @@ struct Ask {
  private:
   std::int64_t slots_on(const ResourceGraph& graph, const Books& books, VertexId node,
                         Interval when) const {
-    std::int64_t slots = 0;
+    std::int64_t slots = 0, all_free = 0;
     for (const VertexId socket : graph.children(node)) {
       const auto all = graph.children(socket);
-      slots +=
-          std::count_if(all.begin(), all.end(),
-                        [&](VertexId core) { return books.free(core, when.begin, when.end); }) /
-          cores;
+      const auto free = std::count_if(all.begin(), all.end(), [&](VertexId core) {
+        return books.free(core, when.begin, when.end);
+      });
+      slots += free / cores;
+      all_free += free;
     }
-    return slots;
+    return kind == Kind::cores ? all_free / cores : slots;
   }
 };
 

@@ -149,7 +149,7 @@ RC_GTEST_PROP(MatchProperty, NoUnitTwiceAndTheBooksAgree, ()) {
   RC_ASSERT(store.available("core", now) == store.total("core"));
 }
 
-// What is left for slot[n]{core[c]} can be counted: whole cores of each socket, c at a time.
+// What is left for slot[n]{core[c]} can be counted: cores of each node, c at a time.
 RC_GTEST_PROP(MatchProperty, FindsSlotsExactlyWhenThereAreEnough, ()) {
   StoreOptions options;
   options.match_policy =
@@ -161,10 +161,10 @@ RC_GTEST_PROP(MatchProperty, FindsSlotsExactlyWhenThereAreEnough, ()) {
   for (std::uint64_t job = 1; job <= 12; ++job) {
     const std::int64_t slots = *rc::gen::inRange(1, 4), cores = *rc::gen::inRange(1, 4);
     std::int64_t room = 0;
-    for (const VertexId socket : graph.by_type("socket")) {
+    for (const VertexId node : graph.by_type("node")) {
       std::int64_t left = 0;
-      for (const VertexId child : graph.children(socket))
-        if (graph.type_name(child) == "core" && !taken.contains(child.value())) ++left;
+      for (const VertexId below : graph.subtree(node))
+        if (graph.type_name(below) == "core" && !taken.contains(below.value())) ++left;
       room += left / cores;
     }
     Jobspec jobspec;
@@ -234,6 +234,10 @@ RC_GTEST_PROP(MatchProperty, TheQuickSearchChoosesTheSame, ()) {
     specs.push_back(write_jobspec(jobspec));
     kinds.emplace_back(match::compile(jobspec, graph, occupancy.filters(), policy, false).value(),
                        std::nullopt);
+    if (*rc::gen::arbitrary<bool>()) {
+      kinds.back().first.names_levels = false;
+      match::ask_for_amounts(kinds.back().first, graph, occupancy, 0);
+    }
     kinds.back().second = search.front_for(kinds.back().first);
   }
   std::vector<match::Hold> holds;

@@ -50,7 +50,49 @@ TEST(Placement, DistributedCyclicallyEachNextTaskIsOnTheNextNodeThatHasASeat) {
   EXPECT_EQ(draw(unlike), "n0: 0=0 | n1: 1=0 3=1 5=2 | n2: 2=0 4=1");
   auto more_than_tasks = nodes({{0, 1}, {0, 1}, {0, 1}});
   place_tasks(more_than_tasks, 2, Distribution::cyclic);
-  EXPECT_EQ(draw(more_than_tasks), "n0: 0=0-1 | n1: 1=1 | n2:");
+  EXPECT_EQ(draw(more_than_tasks), "n0: 0=0-1 | n1: 1=0-1 | n2:");
+}
+
+TEST(Placement, TasksThatDoNotDivideEvenlyHaveTheirSlots) {
+  const SlotShape of_two{2, 0, 2};
+  auto first_has_more = nodes({{0, 1, 2, 3}, {0, 1}});
+  place_tasks(first_has_more, 3, Distribution::block, of_two);
+  EXPECT_EQ(draw(first_has_more), "n0: 0=0-1 1=2-3 | n1: 2=0-1");
+  auto last_has_more = nodes({{0, 1}, {0, 1, 2, 3}});
+  place_tasks(last_has_more, 3, Distribution::cyclic, of_two);
+  EXPECT_EQ(draw(last_has_more), "n0: 0=0-1 | n1: 1=0-1 2=2-3");
+  // whole nodes, of which no task gets a part on two
+  auto whole = nodes({{0, 1, 2, 3, 4, 5}, {0, 1, 2, 3, 4, 5}});
+  place_tasks(whole, 3, Distribution::block, of_two);
+  EXPECT_EQ(draw(whole), "n0: 0=0-2 1=3-5 | n1: 2=0-5");
+  auto unlike = nodes({{0, 1, 2, 3}, {0, 1, 2, 3, 4, 5, 6, 7}});
+  place_tasks(unlike, 4, Distribution::block, of_two);
+  EXPECT_EQ(draw(unlike), "n0: 0=0-1 1=2-3 | n1: 2=0-3 3=4-7");
+  auto with_gpus = nodes({{0, 1, 2, 3}, {0, 1}});
+  with_gpus[0].gpus = {0, 1};
+  with_gpus[1].gpus = {0};
+  place_tasks(with_gpus, 3, Distribution::block, {2, 1, 2});
+  EXPECT_EQ(with_gpus[0].tasks[1].gpus, (std::vector<std::int64_t>{1}));
+  EXPECT_EQ(with_gpus[1].tasks[0].gpus, (std::vector<std::int64_t>{0}));
+}
+
+// Of slots anywhere, and of N tasks over nodes that need not be alike: each has its slot.
+RC_GTEST_PROP(Placement, EveryTaskHasExactlyItsSlot, ()) {
+  const SlotShape shape{*rc::gen::inRange<std::int64_t>(1, 4), 0, 0};
+  std::vector<std::vector<std::int64_t>> cores;
+  std::int64_t tasks = 0;
+  for (const int slots : *rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 5))) {
+    cores.emplace_back(static_cast<std::size_t>(slots * shape.cores));
+    tasks += slots;
+  }
+  RC_PRE(tasks > 0);
+  auto list = nodes(cores);
+  place_tasks(list, tasks, *rc::gen::element(Distribution::block, Distribution::cyclic), shape);
+  for (const auto& node : list) {
+    RC_ASSERT(node.tasks.size() * static_cast<std::size_t>(shape.cores) == node.cores.size());
+    for (const auto& task : node.tasks)
+      RC_ASSERT(task.cores.size() == static_cast<std::size_t>(shape.cores));
+  }
 }
 
 TEST(Placement, GpusAreDealtOutWhereTheySuffice) {

@@ -75,6 +75,24 @@ TEST(JobspecFor, SaysWhichOptionIsWrong) {
   EXPECT_EQ(where(endless), "duration_seconds");
 }
 
+TEST(JobspecBuild, TasksThatDoNotDivideEvenlyLeaveSlotsToSpare) {
+  const auto spare = [](std::int64_t nodes, std::int64_t tasks) {
+    return spare_slots(jobspec_for(shape(nodes, tasks)).value());
+  };
+  EXPECT_EQ(spare(2, 5), 1);
+  EXPECT_EQ(spare(3, 4), 2);
+  EXPECT_EQ(spare(3, 6), 0);
+  EXPECT_EQ(spare(0, 5), 0);
+  // slots that were asked for beyond the tasks are not to spare
+  Jobspec many = jobspec_for(shape(2, 6)).value();
+  many.tasks[0].per_slot = 0;
+  many.tasks[0].total = 4;
+  EXPECT_EQ(spare_slots(many), 0);
+  many.resources[0].with[0].count.min = many.resources[0].with[0].count.max = 1;
+  many.tasks[0].total = 1;
+  EXPECT_EQ(spare_slots(many), 0);
+}
+
 TEST(JobspecCheck, RefusesWhatCouldNotBeStarted) {
   Jobspec jobspec = jobspec_for(shape(1, 1)).value();
   EXPECT_TRUE(check_submittable(jobspec));
@@ -87,6 +105,20 @@ TEST(JobspecCheck, RefusesWhatCouldNotBeStarted) {
   Jobspec empty_slot = jobspec;
   empty_slot.resources[0].with[0].with.clear();
   EXPECT_FALSE(check_submittable(empty_slot));
+  Jobspec second_task = jobspec;
+  second_task.tasks.push_back(jobspec.tasks[0]);
+  EXPECT_EQ(check_submittable(second_task).error().where, "/tasks/1");
+  Jobspec beside = jobspec;
+  beside.resources[0].with.push_back(jobspec.resources[0].with[0]);
+  EXPECT_EQ(check_submittable(beside).error().where, "/resources/0/with/1");
+  Jobspec nested = jobspec;
+  nested.resources[0].with[0].with.push_back(jobspec.resources[0].with[0]);
+  EXPECT_EQ(check_submittable(nested).error().where, "/resources/0/with/0/with/1");
+  Jobspec to_choose = jobspec;
+  to_choose.resources[0].with[0].type = "xor_slot";
+  EXPECT_EQ(check_submittable(to_choose).error().where, "/resources/0/with/0");
+  for (const Jobspec& accepted_once : {second_task, beside, nested})
+    EXPECT_TRUE(check_runnable(accepted_once));
   jobspec.resources[0].with[0].with[0].type = "gpu";
   EXPECT_THAT(check_v1(jobspec).error().what, HasSubstr("core"));
   EXPECT_TRUE(check_submittable(jobspec));
