@@ -127,20 +127,25 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
   const auto made = std::make_shared<const Core*>();  // known when the scheduler is
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
-  if (identity.bind && (identity.spreads || identity.agent_secrets.size() > 1))
-    settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
+  const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
+  if (grows) settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
   *made = core.get();
+  core->jobs.grows = grows;
   core->jobs.help_for = [raw = core.get()](JobId job) { return raw->provisions.note_for(job); };
   core->jobs.end_waits_for = [raw = core.get()](const ActiveJob& job) {
     return job.submission->is_instance ? raw->takeovers.waits_for(job.id) : "";
   };
   core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
   if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
+  // Before reservations, which are made anew here beside what is drained. Where they are held
+  // again, their jobs are, too, on drained nodes as on others.
+  if (beginning.fresh)
+    if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   if (auto within = core->policies.restore_within(); !within) return tl::unexpected(within.error());
@@ -153,7 +158,8 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
-  if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
+  if (!beginning.fresh)
+    if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   if (beginning.fresh)
     core->departures.forget();
   else

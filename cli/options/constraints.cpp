@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <functional>
+#include <string_view>
+#include <vector>
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
@@ -25,6 +28,34 @@ Result<Constraint> hosts_constraint(const std::string& text) {
 
 Constraint negated(Constraint constraint) {
   return Constraint{"not", {}, {std::move(constraint)}};
+}
+
+enum class Kind : std::uint8_t { property, host, rank };
+
+Kind kind_of(std::string_view name) {
+  const auto is = [&](std::string_view word) { return name.starts_with(word); };
+  return is("host:") || is("hosts:")   ? Kind::host
+         : is("rank:") || is("ranks:") ? Kind::rank
+                                       : Kind::property;
+}
+
+// A word at the commas behind which another kind of term, or one that is ruled out, begins. Lists
+// of hosts, of ranks and of properties stay together, also where each says what it is:
+// "host:a,host:b" is "host:a,b".
+std::vector<std::string> parts_of(const std::string& word) {
+  std::vector<std::string> parts;
+  int brackets = 0;
+  for (std::size_t begin = 0, end = 0; begin <= word.size(); begin = end + 1) {
+    for (end = begin; end < word.size() && (word[end] != ',' || brackets > 0); ++end)
+      brackets += word[end] == '[' ? 1 : word[end] == ']' ? -1 : 0;
+    const std::string part = word.substr(begin, end - begin);
+    const bool said = part.starts_with('-') || kind_of(part) != Kind::property;
+    if (parts.empty() || part.starts_with('-') || (said && kind_of(parts.back()) != kind_of(part)))
+      parts.push_back(part);
+    else
+      parts.back() += "," + (said ? part.substr(part.find(':') + 1) : part);
+  }
+  return parts;
 }
 
 class Reader {
@@ -121,18 +152,28 @@ class Reader {
     return made;
   }
 
+  // "host:a,b", "-host:a,-host:b", "fast,-gpu": each part that says anew what it is, or is not, is
+  // a term of its own, and all of them are asked for.
   Result<Constraint> plain() {
-    std::string name = word_;
+    Constraint all{"and", {}, {}};
+    for (const std::string& name : parts_of(word_)) {
+      auto made = one_of(name);
+      if (!made) return made;
+      all.operands.push_back(std::move(*made));
+    }
+    next();
+    return all.operands.size() == 1 ? Constraint(all.operands.front()) : all;
+  }
+
+  Result<Constraint> one_of(std::string name) const {
     const bool minus = name.starts_with('-');
     if (minus) name.erase(0, 1);
-    const auto colon = name.find(':');
-    const std::string kind = colon == std::string::npos ? "" : name.substr(0, colon);
-    const std::string value = kind.empty() ? name : name.substr(colon + 1);
-    Result<Constraint> made = kind == "host" || kind == "hosts"   ? hosts_constraint(value)
-                              : kind == "rank" || kind == "ranks" ? ranks(value)
-                                                                  : properties(name);
+    const Kind kind = kind_of(name);
+    const std::string value = kind == Kind::property ? name : name.substr(name.find(':') + 1);
+    Result<Constraint> made = kind == Kind::host   ? hosts_constraint(value)
+                              : kind == Kind::rank ? ranks(value)
+                                                   : properties(value);
     if (!made) return made;
-    next();
     return minus ? negated(std::move(*made)) : std::move(*made);
   }
 

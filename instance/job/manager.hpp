@@ -193,6 +193,7 @@ class JobManager {
   // Of a job whose run is over: what its end waits for; "": nothing that is known of.
   std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
   // Of a job that waits for resources: how more of them are on their way; "": they are not.
+  bool grows = false;  // hosts may come that are not here yet
   std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
   // The groups of a user by the system's databases, the primary one first. Null: all jobs are one
   // user's, who may name any group.

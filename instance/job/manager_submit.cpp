@@ -10,6 +10,7 @@
 #include "instance/job/admission.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/text.hpp"
+#include "resource/refusal.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
@@ -113,6 +114,10 @@ Status JobManager::check_request(const Submission& submission, std::uint64_t cou
   if (auto sound = check_new(submission, {user, group_of(submission, user)}, config_.scheduler);
       !sound)
     return sound;
+  if (const std::string unknown =
+          resource::unknown_hosts(store_.graph(), submission.spec->constraints);
+      !unknown.empty() && !grows)
+    return fail(Errc::unsatisfiable, unknown, "/attributes/system/constraints");
   const auto& array = submission.wishes.array;
   if (array && !array->entries.empty() && array->entries.size() != count)
     return fail(Errc::invalid_argument,

@@ -443,6 +443,26 @@ TEST_F(JobManagerTest, TheEndOfTheInstanceCutsLimitsAndIsTold) {
   EXPECT_EQ(jobs().record(JobId(2))->result, "REJECTED");
 }
 
+// Of a list, too; where hosts may still come, it waits for them.
+TEST_F(JobManagerTest, AHostThatIsNotHereIsRefused) {
+  const auto submitted = [&](const std::string& op, const std::string& hosts) {
+    resource::JobShape shape;
+    shape.constraints = {"hostlist", {hosts}, {}};
+    if (op == "not") shape.constraints = {"not", {}, {shape.constraints}};
+    shape.command = {"/bin/true"};
+    msg::SubmitRequest ask;
+    ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+    const auto answer = jobs().submit(ask, time_);
+    return answer ? std::string() : answer.error().what;
+  };
+  EXPECT_EQ(submitted("", "node1,nodeX"), "no node of this instance is called nodeX");
+  EXPECT_EQ(submitted("not", "node1,nodeX,nodeY"), "no node of this instance is called node[X,Y]");
+  EXPECT_EQ(submitted("not", "node[0,5-6]"), "no node of this instance is called node[5-6]");
+  EXPECT_EQ(submitted("", "node[0-1]"), "");
+  jobs().grows = true;
+  EXPECT_EQ(submitted("", "node1,nodeX"), "");
+}
+
 TEST_F(JobManagerTest, ASubmissionThatComesAgainIsTheSame) {
   msg::SubmitRequest ask;
   resource::JobShape shape;
