@@ -22,6 +22,7 @@ struct Demand {
 
   // The same for `procs` processors in place of `before`.
   Demand grown(std::int64_t procs, std::int64_t before) const;
+  bool operator==(const Demand&) const = default;
 };
 
 // O(requests in the jobspec).

@@ -40,7 +40,10 @@ class Explainer {
     const Queue& queue = s_.queues().of(job_);
     const bool in_order =
         queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
-    if (in_order && !s_.accounts().limiter->over(job_, now_, s_.queues().length_of(job_), false)) {
+    const Duration length = s_.queues().length_of(job_);
+    // What has room as it is waits for something else.
+    if (in_order && !is_kept_back(queue) && !fits(job_.request, length) &&
+        !s_.accounts().limiter->over(job_, now_, length, false)) {
       shorter(all);
       smaller(all);
     } else {
@@ -52,6 +55,24 @@ class Explainer {
   }
 
  private:
+  // By the rules or the depth of its queue, whatever it asked for.
+  bool is_kept_back(const Queue& queue) const {
+    switch (job_.why) {
+      case Why::not_considered:
+        return is_at_depth(queue);
+      case Why::idle_limit:
+      case Why::backfill:
+      case Why::chunk:
+      case Why::policy:
+        return true;
+      default:
+        return false;
+    }
+  }
+  static bool is_at_depth(const Queue& queue) {
+    return queue.walk.considered >= queue.config.queue_depth;
+  }
+
   bool fits(const JobRequest& request, Duration length) {
     return length > 0 && s_.plan().machine->earliest(request, {now_, now_, length}) == now_;
   }
@@ -109,7 +130,7 @@ class Explainer {
     for (std::size_t i = 0; i < s_.queues().all.size(); ++i) {
       const Queue& other = s_.queues().all[i];
       const bool open = other.enabled && other.started &&
-                        (other.policy.backfill || other.pending.empty()) &&
+                        (other.policy.backfill || other.pending.empty()) && !is_at_depth(other) &&
                         other.config.access.admits(job_.request.user, job_.request.group);
       Job moved = job_;
       moved.queue = i;

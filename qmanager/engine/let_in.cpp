@@ -31,11 +31,12 @@ bool lets_in_at(const Scheduler::State& s, Time t) {
     if (!queue.started) continue;
     std::int64_t looked_at = 0;
     for (const Job* job : in_order_of(s, queue, usage, t)) {
-      if (looked_at++ == queue.config.queue_depth) break;
+      if (looked_at == queue.config.queue_depth) break;
       const Duration length = s.queues().length_of(*job);
       const bool kept_out = job->why == Why::idle_limit || job->why == Why::not_considered;
       if (limits.over_idle(*job, length)) continue;
       if (kept_out && !limits.over(*job, t, length, true)) return true;
+      if (!limits.over(*job, t, length, false)) ++looked_at;
     }
   }
   return false;

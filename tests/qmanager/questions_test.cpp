@@ -194,6 +194,26 @@ TEST(Questions, QueuesThatWouldStartNothingSayWhy) {
   EXPECT_TRUE(scheduler.windows(0).empty());
 }
 
+// C has room, and is not looked at: neither a shorter limit nor fewer nodes would let it start.
+TEST(Questions, NothingIsPromisedThatTheSchedulerWasNotAsked) {
+  for (const char* depth : {"1", "3"}) {
+    qmanager::SchedulerConfig config = policy("easy");
+    config.defaults.queue_depth = *depth - '0';
+    auto scheduler = *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(8));
+    for (auto& job : parse_jobs("A 0 3 10 10\nB 0 8 10 10\nC 0 2 20 20\nD 0 1 30 30")) {
+      if (job.name == 'D') job.request.limit = 0;  // as long as it likes
+      ASSERT_TRUE(scheduler.submit(job.request, 0));
+    }
+    while (scheduler.step(0).more) {
+    }
+    std::string said;
+    const auto explanation = scheduler.explain(JobId{4}, 0);
+    ASSERT_TRUE(explanation);
+    for (const auto& change : explanation->changes) said += change.text + "\n";
+    EXPECT_EQ(said.find("limit") == std::string::npos, *depth == '1') << said;
+  }
+}
+
 TEST(Questions, WhoIsLateNearTheEndOfTimeStaysWithinIt) {
   EXPECT_EQ(qmanager::stretched_end(0, 160), 170);
   EXPECT_EQ(qmanager::stretched_end(100, 100), 101);

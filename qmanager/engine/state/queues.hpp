@@ -21,7 +21,27 @@ namespace holon::qmanager {
 // ran out of budget goes on where it stopped.
 struct Walk {
   std::optional<OrderKey> last;  // the job considered last
-  std::int64_t considered = 0;   // jobs that were looked at and stay pending
+  // Jobs that were looked at and stay pending, but for those that something of their own keeps
+  // back: a limit, or a pool (a licence). Of the latter so many were tried, and no more are.
+  std::int64_t considered = 0;
+  std::int64_t lacking = 0;
+  // The last job that a limit kept back, as limits see one, at that time: others alike are, too.
+  struct KeptBack {
+    std::string user, group, account, qos;
+    std::int64_t procs = 0;
+    Duration length = 0;
+    Demand demand;
+    Time now = 0;
+    Throttle over;
+
+    bool is_like(const Job& job, Duration its_length, Time when) const {
+      const JobRequest& asked = job.request;
+      return now == when && length == its_length && procs == job.procs && user == asked.user &&
+             account == asked.account && group == asked.group && qos == asked.qos &&
+             demand == job.demand;
+    }
+  };
+  std::optional<KeptBack> kept_back;
   std::map<int, std::int64_t>
       reservations;        // jobs that hold, or are to be given, one; by bucket, 0 without buckets
   JobId blocked_by;        // the first job that could not start; 0: none yet

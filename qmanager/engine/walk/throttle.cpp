@@ -16,6 +16,22 @@ bool opens_chunk(const Queue& queue, const Job& job, Time now) {
   return first_fit && size > 0 && now < queue.chunk_until && job.procs >= size;
 }
 
+namespace {
+
+// A limit that is reached keeps back all jobs of its credential, of which there may be many.
+bool is_over_limit(Parts<const Queues, Accounts> s, Walk& walk, const Job& job, Time now) {
+  const Duration length = s.queues().length_of(job);
+  if (walk.kept_back && walk.kept_back->is_like(job, length, now)) return true;
+  auto over = s.accounts().limiter->over(job, now, length, false);
+  if (!over) return false;
+  const JobRequest& asked = job.request;
+  walk.kept_back = {asked.user, asked.group, asked.account, asked.qos,       job.procs,
+                    length,     job.demand,  now,           std::move(*over)};
+  return true;
+}
+
+}  // namespace
+
 bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accounts> s, Queue& queue,
                Job& job, Time now, Deciding& deciding) {
   Walk& walk = queue.walk;
@@ -31,12 +47,12 @@ bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accoun
     deciding.tell_why(job, Why::idle_limit);
     return true;
   }
-  auto over = s.accounts().limiter->over(job, now, s.queues().length_of(job), false);
+  const bool over = is_over_limit(s, walk, job, now);
   count_waiting(job, !over || accrual != Accrual::full_policy, s.progress().clock);
   if (!over) return false;
   walk.over_soft = true;
-  wake_when_under(queue, *over);
-  job.detail = std::move(over->reason);
+  wake_when_under(queue, walk.kept_back->over);
+  if (job.detail != walk.kept_back->over.reason) job.detail = walk.kept_back->over.reason;
   deciding.tell_why(job, Why::limit);
   return true;
 }
