@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <memory>
 #include <set>
+#include <vector>
 
 #include "resource/formats/readers.hpp"
 #include "resource/formats/xml.hpp"
@@ -109,20 +111,21 @@ class Walker {
 
   // The host's vertices below `root`.
   Status walk(const HwlocTopology& topology, std::uint32_t root, std::int32_t rank,
-              std::string host, const std::string& where) {
+              std::string host) {
     topology_ = topology.get();
     host_ = std::move(host);
     rank_ = rank;
     const auto machine = hwloc_get_root_obj(topology_);
     if (host_.empty()) {
       const char* given = hwloc_obj_get_info_by_name(machine, "HostName");
-      if (given == nullptr && !options_.as_fluxion) {
-        return fail(Errc::invalid_argument, "the topology has no HostName", where);
-      }
       if (given != nullptr) host_ = given;
+      if (host_.empty() && !options_.as_fluxion) host_ = fmt::format("node{}", rank);
     }
-    view_ = options_.as_fluxion ? std::string_view{} : best_view();
-    seen_gpus_.clear();
+    // Some kernels do not say which threads share a core: each is one then.
+    core_ = options_.as_fluxion || hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0
+                ? HWLOC_OBJ_CORE
+                : HWLOC_OBJ_PU;
+    if (!options_.as_fluxion) look_for_gpus();
     visit(machine, root);
     return std::move(status_);
   }
@@ -133,16 +136,42 @@ class Walker {
            std::ranges::find(options_.allow, word) != options_.allow.end();
   }
 
-  // One physical GPU may be seen by several libraries: count those of the most native one.
-  std::string_view best_view() const {
-    std::set<std::string_view> views;
+  static std::size_t rank_of(std::string_view view) {
+    constexpr std::array<std::string_view, 4> kViews{"cuda", "rsmi", "ze", "opencl"};
+    return static_cast<std::size_t>(std::ranges::find(kViews, view) - kViews.begin());
+  }
+
+  // The card that an OS device is on; null: that is not known.
+  static hwloc_obj_t card_of(hwloc_obj_t device) {
+    const auto above = device->parent;
+    return above != nullptr && above->type == HWLOC_OBJ_PCI_DEVICE ? above : nullptr;
+  }
+
+  // One physical GPU may be seen by several libraries: those of the most native one are counted, by
+  // its numbers. A card that it does not see is of another maker, and has the numbers behind these.
+  void look_for_gpus() {
+    struct Seen {
+      Gpu gpu;
+      hwloc_obj_t device = nullptr;
+    };
+    std::vector<Seen> seen;
+    gpus_.clear();
     for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_osdev(topology_, o)) != nullptr;) {
-      if (const auto gpu = gpu_of(o)) views.insert(gpu->view);
+      if (const auto gpu = gpu_of(o); gpu && gpu->id >= 0) seen.push_back({*gpu, o});
     }
-    for (const std::string_view view : {"cuda", "rsmi", "ze", "opencl"}) {
-      if (views.contains(view)) return view;
+    std::ranges::stable_sort(seen, {}, [](const Seen& one) { return rank_of(one.gpu.view); });
+    std::set<std::int64_t> numbers;
+    std::set<hwloc_obj_t> cards;
+    for (const auto& [gpu, device] : seen) {
+      const auto card = card_of(device);
+      const bool is_first_view = gpu.view == seen.front().gpu.view;
+      if (!is_first_view && (card == nullptr || cards.contains(card))) continue;
+      const auto next = numbers.empty() ? 0 : *numbers.rbegin() + 1;
+      const auto number = is_first_view ? gpu.id : next;
+      if (!numbers.insert(number).second) continue;
+      gpus_.emplace(device, number);
+      if (card != nullptr) cards.insert(card);
     }
-    return "";
   }
 
   std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t above, Amount size = 1) {
@@ -201,7 +230,7 @@ class Walker {
       case HWLOC_OBJ_CORE:
         return plain("core");
       case HWLOC_OBJ_PU:
-        return plain("pu");
+        return plain(core_ == HWLOC_OBJ_PU ? "core" : "pu");
       case HWLOC_OBJ_L1CACHE:
         return cache_of(object, above, "L1cache");
       case HWLOC_OBJ_L2CACHE:
@@ -253,8 +282,8 @@ class Walker {
       const auto id = known ? gpu.id : static_cast<std::int64_t>(object->logical_index);
       return add("gpu", std::max<std::int64_t>(id, 0), above);
     }
-    if (gpu.view != view_ || gpu.id < 0 || !seen_gpus_.insert(gpu.id).second) return above;
-    return add("gpu", gpu.id, above);
+    const auto counted = gpus_.find(object);
+    return counted == gpus_.end() ? above : add("gpu", counted->second, above);
   }
 
   // hwloc gives the size in kB of 1000 bytes; a pool has whole GB.
@@ -282,8 +311,8 @@ class Walker {
   hwloc_topology_t topology_ = nullptr;
   std::string host_;
   std::int32_t rank_ = -1;
-  std::string_view view_;
-  std::set<std::int64_t> seen_gpus_;
+  hwloc_obj_type_t core_ = HWLOC_OBJ_CORE;
+  std::map<hwloc_obj_t, std::int64_t> gpus_;  // those that count, and their numbers
   Status status_;
 };
 
@@ -314,7 +343,7 @@ Result<GraphSpec> read_hwloc(std::span<const HostTopology> hosts, const HwlocOpt
     if (!topology) return tl::unexpected(topology.error());
     const auto rank = host.rank >= 0 ? host.rank : next_rank;
     next_rank = std::max(next_rank, rank + 1);
-    if (auto ok = walker.walk(*topology, root, rank, host.host, where); !ok) {
+    if (auto ok = walker.walk(*topology, root, rank, host.host); !ok) {
       return tl::unexpected(ok.error());
     }
     if (spec.rows.size() > kMaxVertices) {

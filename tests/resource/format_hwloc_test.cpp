@@ -103,6 +103,36 @@ TEST(Hwloc, PciDevicesHaveLargeNumbers) {
             "cluster0\n fluke007\n  gpu0\n");
 }
 
+TEST(Hwloc, GpusOfTwoMakersAreCountedCardByCard) {
+  const std::string card =
+      R"(<object type="PCIDev" os_index="1044624" gp_index="911" pci_busid="0000:ff:09.0" )"
+      R"(pci_type="0302 [1002:738c] [0000:0000] 01" pci_link_speed="0.000000">)"
+      R"(<object type="OSDev" gp_index="912" name="rsmi0" subtype="RSMI" osdev_type="1"/>)"
+      R"(<object type="OSDev" gp_index="913" name="opencl1d0" subtype="OpenCL" osdev_type="5"/>)"
+      R"(</object>)";
+  auto xml = with_gpu(synthetic("core:1 pu:1"));
+  xml.insert(xml.rfind("</object></object>"), card);  // behind the same bridge
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node", "gpu"}})),
+            "cluster0\n fluke007\n  gpu0\n  gpu1\n");
+}
+
+TEST(Hwloc, AMachineThatDoesNotKnowItsCoresHasOneForEachThread) {
+  auto xml = synthetic("numa:1 pu:3");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node", "core", "pu"}})),
+            "cluster0\n fluke007\n  core0\n  core1\n  core2\n");
+}
+
+TEST(Hwloc, ATopologyWithoutANameIsOfANodeWithItsNumber) {
+  auto xml = synthetic("core:1 pu:1");
+  const auto begin = xml.find("<info name=\"HostName\"");
+  xml.erase(begin, xml.find("/>", begin) + 2 - begin);
+  const HostTopology hosts[] = {{xml, -1, ""}, {xml, -1, ""}};
+  EXPECT_EQ(drawing_of_machine(read_hwloc(hosts, {.allow = {"node", "core"}})),
+            "cluster0\n node0\n  core0\n node1\n  core0\n");
+}
+
 TEST(Hwloc, FluxionSeesAGpuOnceForEachLibrary) {
   const auto xml = with_gpu(synthetic("core:1 pu:1"));
   const HostTopology host{xml, -1, ""};
