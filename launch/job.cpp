@@ -184,6 +184,7 @@ bool Job::start_tasks() {
       return false;
     }
     task.process.pid = *pid;
+    task.agents_peak_kb = own_peak_kb();
     task.result.started = task.running = true;
     if (context_.processes->serves_users()) leaders_.push_back(id_of(task));
     ++running_;
@@ -417,7 +418,7 @@ void Job::on_exit(Task& task, const transport::ChildExit& exit) {
   --running_;
   task.result.status = exit.status;
   task.result.cpu_ms = to_ms(exit.usage.ru_utime) + to_ms(exit.usage.ru_stime);
-  task.result.max_rss_kb = exit.usage.ru_maxrss;
+  task.result.max_rss_kb = memory_used_kb(exit.usage, task.agents_peak_kb);
   processes_->ended(exit.pid);
   if (wire_up_ && wire_up_->ended(static_cast<std::size_t>(&task - tasks_.data())) &&
       spec_.ntasks > 1)

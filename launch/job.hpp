@@ -96,6 +96,7 @@ class Job {
     msg::TaskResult result;
     msg::ProcessId process;
     transport::Subscription exit;
+    std::int64_t agents_peak_kb = 0;  // when it was started
     bool running = false;
   };
 

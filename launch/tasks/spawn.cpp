@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -334,6 +335,19 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
                                          std::strerror(error),
                                      is_denial(error)});
   return tl::unexpected(explain(progress_->step, error, *program));
+}
+
+std::int64_t memory_used_kb(const rusage& usage, std::int64_t ours_kb) {
+  const std::int64_t pages = std::int64_t{usage.ru_minflt} + usage.ru_majflt;
+  if (usage.ru_maxrss > ours_kb || pages == 0) return usage.ru_maxrss;
+  static const std::int64_t kPageKb = std::max<std::int64_t>(1, sysconf(_SC_PAGESIZE) / 1024);
+  return std::min<std::int64_t>(usage.ru_maxrss, pages * kPageKb);
+}
+
+std::int64_t own_peak_kb() {
+  rusage own{};
+  getrusage(RUSAGE_SELF, &own);
+  return own.ru_maxrss;
 }
 
 }  // namespace holon::launch

@@ -1,6 +1,7 @@
 // spawn.hpp - one process: a session and process group of its own, bound, with default signals,
 // ended by the kernel when this process ends, and in a cgroup from its first instruction on.
 #pragma once
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <cerrno>
@@ -52,6 +53,13 @@ struct SpawnError {
   bool denied = false;
   int no_cgroup = 0;  // errno: it could not be made a process in that cgroup; try without
 };
+
+// The most memory that a task had, in KiB, as the kernel counts it. To a process's peak it adds
+// that of the memory it was started from, which is ours (`ours_kb`): where a task had less than
+// that, it had no more than it asked pages for.
+std::int64_t memory_used_kb(const rusage& usage, std::int64_t ours_kb);
+// Of this process up to now, in KiB.
+std::int64_t own_peak_kb();
 
 // For one thread, and what it starts lives no longer than that thread.
 class Spawner {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/launch/fixture.hpp"
 
@@ -49,6 +50,19 @@ TEST_F(JobsTest, ACommandThatIsInstalledOrRemovedAfterATaskIsSeenByLaterOnes) {
   EXPECT_TRUE(until([&] { return used() == "first\n"; }));
   std::filesystem::remove(first);
   EXPECT_TRUE(until([&] { return used() == "second\n"; }));
+}
+
+// It is made from the agent's memory, which counts for nothing.
+TEST_F(JobsTest, TheMemoryOfATaskIsItsOwn) {
+  constexpr std::int64_t kLarge = 64 * 1024;
+  std::vector<char> large(std::size_t{kLarge} * 1024, 'x');  // this process is the agent
+  const auto small = run("exit 0");
+  EXPECT_GT(small.tasks[0].max_rss_kb, 100);
+  EXPECT_LT(small.tasks[0].max_rss_kb, 8 * 1024);
+  EXPECT_EQ(large.back(), 'x');
+  large = {};
+  const auto grown = run(shell("x=$(head -c 100000000 /dev/zero | tr '\\0' x); exit 0"), start(2));
+  EXPECT_GT(grown.tasks[0].max_rss_kb, 90 * 1024);
 }
 
 }  // namespace
