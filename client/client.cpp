@@ -27,9 +27,10 @@ constexpr std::size_t kIdsAtOnce =
     5'000;  // of one request; more are asked about one after the other
 
 // A path that does not begin with "/" starts at the instance that was connected to.
-Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path) {
+Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path,
+                                  Duration patience) {
   if (path.empty() || path[0] == '/') return join_path("/", path.empty() ? "/" : path);
-  auto here = client.call<msg::TreeNode>("status", msg::StatusRequest{});
+  auto here = client.call<msg::TreeNode>("status", msg::StatusRequest{}, "", patience);
   if (!here) return tl::unexpected(here.error());
   return join_path(here->path, path);
 }
@@ -61,8 +62,8 @@ std::string uri_of(const std::string& address) {
 
 // Over tcp, with a key of this connection's own. Each time the connection is made a new credential
 // says which user it is.
-Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& address) {
-  constexpr Duration kPatience = 5'000;
+Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& address,
+                                                 Duration patience) {
   const char* const socket = std::getenv("HOLON_MUNGE_SOCKET");
   const auto munge = transport::Munge::load(socket != nullptr ? socket : "");
   if (!munge) return tl::unexpected(munge.error());
@@ -70,7 +71,7 @@ Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& 
   if (!keys) return tl::unexpected(keys.error());
   transport::Options options;
   options.security = {address.server_key, keys->public_key, keys->secret_key};
-  auto client = transport::BlockingClient::connect(address.uri, kPatience, std::move(options));
+  auto client = transport::BlockingClient::connect(address.uri, patience, std::move(options));
   if (!client) return client;
   const auto prove = [munge = *munge,
                       text = transport::text_to_prove(address.server_key, keys->public_key)] {
@@ -78,7 +79,7 @@ Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& 
     return transport::pack(transport::ProveRequest{credential ? *credential : std::string()});
   };
   if (const auto made = munge->encode(""); !made) return tl::unexpected(made.error());
-  if (const auto proved = client->call("user.prove", prove(), "", kPatience); !proved)
+  if (const auto proved = client->call("user.prove", prove(), "", patience); !proved)
     return tl::unexpected(proved.error());
   transport::Client& line = client->client();
   line.on_connected([&line, prove](const transport::PeerInfo&) {
@@ -109,11 +110,12 @@ bool is_of_another_user(const std::string& uri) {
 
 // Tries again while somebody is about to start a broker there; says so once.
 Result<transport::BlockingClient> connect_patiently(
-    const std::string& uri, const std::function<void(const std::string&)>& on_wait) {
+    const std::string& uri, const Patience& patience,
+    const std::function<void(const std::string&)>& on_wait) {
   using Clock = std::chrono::steady_clock;
-  const auto give_up = Clock::now() + std::chrono::milliseconds(kRestartPatience);
+  const auto give_up = Clock::now() + std::chrono::milliseconds(patience.restart);
   for (bool said = false;; said = true) {
-    auto client = transport::BlockingClient::connect(uri);
+    auto client = transport::BlockingClient::connect(uri, patience.connect);
     // One that is there and does not answer is not being started; what this process lacks (open
     // files) does not come back either.
     const bool is_away = !client && (client.error().code == Errc::not_found ||
@@ -140,9 +142,10 @@ Result<Client> Client::connect(const Address& address) {
                 "what is there is no socket, so no instance listens; HOLON_URI is wrong", uri);
   const auto keyed = transport::parse_keyed_uri(uri);
   if (!keyed) return tl::unexpected(keyed.error());
-  auto client = *keyed            ? connect_proved(**keyed)
-                : address.on_wait ? connect_patiently(uri, address.on_wait)
-                                  : transport::BlockingClient::connect(uri);
+  auto client = *keyed ? connect_proved(**keyed, address.patience.connect)
+                : address.on_wait
+                    ? connect_patiently(uri, address.patience, address.on_wait)
+                    : transport::BlockingClient::connect(uri, address.patience.connect);
   // Without MUNGE here, or where the other side does not take its word, nothing is amiss with the
   // address.
   const bool is_proof =
@@ -152,13 +155,13 @@ Result<Client> Client::connect(const Address& address) {
   if (!client) return tl::unexpected(unreachable(uri, client.error()));
   std::string target;
   if (!address.path.empty()) {
-    auto absolute = absolute_path(*client, address.path);
+    auto absolute = absolute_path(*client, address.path, address.patience.answer);
     if (!absolute) return tl::unexpected(absolute.error());
     target = std::move(*absolute);
   }
   const bool may_have_own = address.path.empty() && (*keyed || is_of_another_user(uri));
-  Client made(std::make_unique<Parts>(
-      Parts{std::move(*client), std::move(target), address.on_wait, may_have_own}));
+  Client made(std::make_unique<Parts>(Parts{std::move(*client), std::move(target), address.on_wait,
+                                            may_have_own, address.patience}));
   if (auto gone = made.parts_->go_to_own(false); !gone) return tl::unexpected(gone.error());
   return made;
 }
@@ -175,7 +178,7 @@ Status Client::Parts::go_to_own(bool make) {
 Status Client::Parts::reach() {
   auto& reactor = client.reactor();
   reactor.turn(0);  // a connection may have been lost before
-  const Time give_up = saturating_add(reactor.now(), kRestartPatience);
+  const Time give_up = saturating_add(reactor.now(), patience.restart);
   while (!client.client().connected()) {
     const auto& uri = client.client().uri();
     if (has_ended(uri)) return fail(Errc::disconnected, "the instance has ended", uri);
@@ -199,10 +202,10 @@ Status Client::Parts::await_own() {
   if (!may_have_own) return {};
   constexpr Duration kUsual = 1'000, kLater = 15'000;  // until something is said, and said anew
   std::string said;
-  for (Duration patience = kUsual;; patience = kLater) {
+  for (Duration wait = kUsual;; wait = kLater) {
     path.clear();
     auto own = across_restarts(*this, [&] {
-      return call<msg::OwnInstanceReply>("user.instance", msg::OwnInstanceRequest{true, patience});
+      return call<msg::OwnInstanceReply>("user.instance", msg::OwnInstanceRequest{true, wait});
     });
     if (own) {
       path = std::move(own->path);
@@ -243,7 +246,7 @@ Result<Reply> Client::Parts::submit(const std::string& topic, const Ask& ask) {
           is_unsure |= !told && told.error().code == Errc::disconnected;
           return told;
         },
-        kRestartPatience);
+        patience.restart);
     if (answer || asked.empty() || !may_have_own) return answer;
     const Errc code = answer.error().code;
     if (code != Errc::busy && code != Errc::not_found && code != Errc::disconnected) return answer;
@@ -275,7 +278,7 @@ Result<msg::ExtendReply> Client::extend(msg::ExtendRequest request) {
   if (request.key.empty() && request.tasks > 0) request.key = transport::new_secret();
   return across_restarts(
       *parts_, [&] { return parts_->call<msg::ExtendReply>("job.extend", request, kBulkTimeout); },
-      kRestartPatience);
+      parts_->patience.restart);
 }
 
 Status Client::each_page(msg::JobsRequest request,

@@ -7,9 +7,9 @@
 //
 // Every request may fail with disconnected (the connection was lost, or the broker was started
 // again, before the answer came: it may or may not have been carried out), timed_out (no answer
-// within 30 s, for those that may take long within 10 min), not_found (there is no such instance,
-// or it has ended: the message says so), denied (this user may not), busy, protocol. Its own errors
-// stand at each.
+// within Patience::answer, for those that may take long within 10 min), not_found (there is no such
+// instance, or it has ended: the message says so), denied (this user may not), busy, protocol. Its
+// own errors stand at each.
 //
 // Thread rule: one thread; calls block until the answer is there or the connection is lost.
 #pragma once
@@ -37,6 +37,19 @@
 
 namespace holon::client {
 
+// How long a client waits, in ms.
+struct Patience {
+  // Until an instance that is connected to has answered for the first time.
+  Duration connect = 5'000;
+  // Until a request is answered that takes the instance no time to speak of.
+  Duration answer = 30'000;
+  // Until a broker that is being started again is there.
+  Duration restart = 30'000;
+  // Whoever waits for what may take for ever asks the instance so often how it stands, and says
+  // that it does not answer after `silence` without an answer.
+  Duration ask_again = 4'000, silence = 3'000;
+};
+
 // Which instance.
 struct Address {
   // "ipc://DIR/broker", the same as the name of a socket ("/run/user/1000/holon-x/broker"), or
@@ -46,10 +59,11 @@ struct Address {
   // "": that instance itself, or in one that serves several users the user's own below it, if there
   // is one; submit() makes it where each user has one.
   std::string path = {};
-  // If set: a broker that is being started again is waited for, up to 30 s, and this is called once
-  // with a sentence about it. So it is when an instance that is waited for, by its path, does not
-  // answer for some seconds.
+  // If set: a broker that is being started again is waited for (Patience::restart), and this is
+  // called once with a sentence about it. So it is when an instance that is waited for, by its
+  // path, does not answer (Patience::silence).
   std::function<void(const std::string& notice)> on_wait = {};
+  Patience patience = {};
 };
 
 // Where a follower of a tree is: the cursors of the instances it follows, by their paths.
@@ -71,9 +85,10 @@ class Client {
   // ---- jobs ----
 
   // Jobs into the queue; once it returns they are in the instance's journal. A connection that is
-  // lost before the answer is made again, for up to 30 s, and the request is sent again: its key (a
-  // random one where `request` has none) keeps it from being carried out twice. Where it goes to an
-  // instance of the user's own that waits for its resources, so does this call. Errors:
+  // lost before the answer is made again, for up to Patience::restart, and the request is sent
+  // again: its key (a random one where `request` has none) keeps it from being carried out twice.
+  // Where it goes to an instance of the user's own that waits for its resources, so does this call.
+  // Errors:
   // invalid_argument, unsupported, out_of_range (the jobspec; the message has the place), not_found
   // (a queue or a job that it names), unsatisfiable (it can never run here; the message says why),
   // exists (another submission had this key), denied (the queue is closed).

@@ -90,8 +90,13 @@ namespace {
 class Vigil : public std::enable_shared_from_this<Vigil> {
  public:
   using OnOver = std::function<void(const Result<msg::JobRecord>&)>;
-  Vigil(transport::BlockingClient& client, std::string path, std::uint64_t id, OnOver on_over)
-      : client_(client), path_(std::move(path)), id_(id), on_over_(std::move(on_over)) {}
+  Vigil(transport::BlockingClient& client, std::string path, Duration patience, std::uint64_t id,
+        OnOver on_over)
+      : client_(client),
+        path_(std::move(path)),
+        patience_(patience),
+        id_(id),
+        on_over_(std::move(on_over)) {}
 
   void begin() {
     // Asked without a connection, an instance that has ended would be waited for for ever.
@@ -143,7 +148,7 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
     if (why.code != Errc::disconnected) return over(tl::unexpected<Error>(why));
     const Time now = client_.reactor().now();
     if (!lost_at_) lost_at_ = now;
-    if (distance(*lost_at_, now) > kRestartPatience) return over(tl::unexpected<Error>(why));
+    if (distance(*lost_at_, now) > patience_) return over(tl::unexpected<Error>(why));
     again_ = client_.reactor().after(kLookAgain, [this, why] {
       if (client_.client().connected()) return begin();
       has_ended(client_.client().uri()) ? over(tl::unexpected<Error>(why)) : lost(why);
@@ -156,6 +161,7 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
 
   transport::BlockingClient& client_;
   std::string path_;
+  Duration patience_;  // without a connection
   std::uint64_t id_;
   OnOver on_over_;
   bool streams_ = false;         // the stream of events goes on
@@ -167,7 +173,8 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
 
 transport::Subscription Client::over_later(
     std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over) {
-  auto vigil = std::make_shared<Vigil>(parts_->client, parts_->path, id, std::move(on_over));
+  auto vigil = std::make_shared<Vigil>(parts_->client, parts_->path, parts_->patience.restart, id,
+                                       std::move(on_over));
   vigil->begin();
   return transport::Subscription([vigil]() mutable { vigil.reset(); });
 }

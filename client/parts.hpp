@@ -14,11 +14,9 @@ namespace holon::client {
 // Submitting a million jobs or listing them takes longer than a look at the state does.
 inline constexpr Duration kBulkTimeout = 600'000;
 inline constexpr Duration kForEver = 0;
-inline constexpr Duration kTimeout = 30'000;
 
 // A broker that crashed is back within a second; one that keeps crashing is given up by its
 // supervisor after some more.
-inline constexpr Duration kRestartPatience = 30'000;
 inline constexpr Duration kLookAgain = 50;
 
 // Has the instance of this lost connection ended? Nobody listens there, and there is no supervisor
@@ -38,10 +36,11 @@ struct Client::Parts {
   // Nobody has said which instance, and the one connected to is another user's, who may have made
   // one of this user's own.
   bool may_have_own = false;
+  Patience patience = {};
 
   // Returns once there is a connection. A request made without one would wait until its timeout for
   // a broker that may never come. Errors: disconnected, when the instance has ended, or there is no
-  // connection for kRestartPatience.
+  // connection for Patience::restart.
   Status reach();
   // From here on requests go to the instance of the user's own, if there is one, or with `make` one
   // can be made.
@@ -56,7 +55,11 @@ struct Client::Parts {
   bool has_taken_one(std::int64_t since);
 
   template <class Reply, class Ask>
-  Result<Reply> call(const std::string& topic, const Ask& ask, Duration timeout = kTimeout) {
+  Result<Reply> call(const std::string& topic, const Ask& ask) {
+    return call<Reply>(topic, ask, patience.answer);
+  }
+  template <class Reply, class Ask>
+  Result<Reply> call(const std::string& topic, const Ask& ask, Duration timeout) {
     if (const auto there = reach(); !there) return tl::unexpected<Error>(there.error());
     const auto watch = silence_watched(timeout);
     return client.call<Reply>(topic, ask, path, timeout);
@@ -72,12 +75,12 @@ struct Client::Parts {
   // While an instance is waited for without a limit.
   transport::Subscription silence_watched(Duration timeout) {
     if (timeout != kForEver || !on_wait) return {};
-    return watch_silence(client, path, on_wait);
+    return watch_silence(client, path, patience, on_wait);
   }
 };
 
 // Asks again whoever can be asked again, when the connection was lost: `ask` returns a Result.
-// Gives up when the instance has ended, when there is no connection for kRestartPatience, or
+// Gives up when the instance has ended, when there is no connection for Patience::restart, or
 // `patience` after the first loss.
 template <class Parts, class Ask>
 auto across_restarts(Parts& parts, const Ask& ask, Duration patience = kTimeMax) {

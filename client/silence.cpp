@@ -10,28 +10,26 @@
 namespace holon::client {
 namespace {
 
-// A request of every waiting client each so often; an answer takes milliseconds.
-constexpr Duration kAskedEvery = 4'000;
-constexpr Duration kPatience = 3'000;
-
 class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
  public:
   using Say = std::function<void(const std::string&)>;
-  SilenceWatch(transport::BlockingClient& client, std::string path, Say say)
-      : client_(client), path_(std::move(path)), say_(std::move(say)) {}
+  SilenceWatch(transport::BlockingClient& client, std::string path, const Patience& patience,
+               Say say)
+      : client_(client), path_(std::move(path)), patience_(patience), say_(std::move(say)) {}
 
   void begin() {
-    timer_ = client_.reactor().every(kAskedEvery, [this] { ask(); });
+    timer_ = client_.reactor().every(patience_.ask_again, [this] { ask(); });
   }
 
  private:
   // Without a connection the wait itself says what is wrong.
   void ask() {
     if (!client_.client().connected()) return;
-    client_.client().call({"status", transport::pack(msg::StatusRequest{}), path_, kPatience},
-                          [weak = weak_from_this()](const Result<std::string>& answer) {
-                            if (const auto self = weak.lock()) self->heard(answer);
-                          });
+    client_.client().call(
+        {"status", transport::pack(msg::StatusRequest{}), path_, patience_.silence},
+        [weak = weak_from_this()](const Result<std::string>& answer) {
+          if (const auto self = weak.lock()) self->heard(answer);
+        });
   }
 
   void heard(const Result<std::string>& answer) {
@@ -57,6 +55,7 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
 
   transport::BlockingClient& client_;
   const std::string path_;
+  const Patience patience_;
   const Say say_;
   std::string trouble_;  // that was told last; "": there is none
   transport::Subscription timer_;
@@ -65,8 +64,9 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
 }  // namespace
 
 transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
+                                      const Patience& patience,
                                       std::function<void(const std::string&)> say) {
-  auto watch = std::make_shared<SilenceWatch>(client, path, std::move(say));
+  auto watch = std::make_shared<SilenceWatch>(client, path, patience, std::move(say));
   watch->begin();
   return transport::Subscription([watch]() mutable { watch.reset(); });
 }

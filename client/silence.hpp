@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "client/client.hpp"
 #include "transport/blocking_client.hpp"
 
 namespace holon::client {
@@ -17,6 +18,7 @@ namespace holon::client {
 // cannot write its journal any more. "": the one at hand, of which only the latter is told.
 // REQUIRES: `client` outlives the subscription, and is not moved meanwhile.
 transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
+                                      const Patience& patience,
                                       std::function<void(const std::string&)> say);
 
 }  // namespace holon::client

@@ -15,9 +15,14 @@ std::string below(const std::string& path, std::uint64_t job) {
 
 class TreeFollower {
  public:
-  TreeFollower(transport::BlockingClient& client, const msg::EventsRequest& request,
-               TreeCursors cursors, const Client::OnTreePart& on_part)
-      : client_(client), request_(request), cursors_(std::move(cursors)), on_part_(on_part) {}
+  TreeFollower(transport::BlockingClient& client, Duration patience,
+               const msg::EventsRequest& request, TreeCursors cursors,
+               const Client::OnTreePart& on_part)
+      : client_(client),
+        patience_(patience),
+        request_(request),
+        cursors_(std::move(cursors)),
+        on_part_(on_part) {}
   TreeFollower(const TreeFollower&) = delete;
   TreeFollower& operator=(const TreeFollower&) = delete;
   ~TreeFollower() {
@@ -90,7 +95,7 @@ class TreeFollower {
       }
       const Time now = client_.reactor().now();
       if (!lost_at_) lost_at_ = now;
-      if (has_ended(client_.client().uri()) || distance(*lost_at_, now) > kRestartPatience)
+      if (has_ended(client_.client().uri()) || distance(*lost_at_, now) > patience_)
         return end(lost);
       open_again(path, lost);
     });
@@ -140,6 +145,7 @@ class TreeFollower {
   void end(Status status) { ended_ = std::move(status); }
 
   transport::BlockingClient& client_;
+  const Duration patience_;  // without a connection
   const msg::EventsRequest request_;
   TreeCursors cursors_;
   const Client::OnTreePart& on_part_;
@@ -155,7 +161,9 @@ Status Client::follow_tree(const msg::EventsRequest& request, TreeCursors cursor
                            const OnTreePart& on_part) {
   const auto here = status();
   if (!here) return tl::unexpected(here.error());
-  return TreeFollower(parts_->client, request, std::move(cursors), on_part).run(here->path);
+  return TreeFollower(parts_->client, parts_->patience.restart, request, std::move(cursors),
+                      on_part)
+      .run(here->path);
 }
 
 }  // namespace holon::client

@@ -42,7 +42,7 @@ Instance::Begin Instance::own_instance(const launch::SpawnRequest& request) cons
 }
 
 // argv: "instance", how many ms its program runs, how many agents it has where its parent has told
-// it no place, --conf items. Or that of a user's own instance.
+// it no place, --conf items and --exit-on-loss. Or that of a user's own instance.
 void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   auto secrets = secrets_in(request.secrets);
   auto place = instance::parse_child_place(secrets);
@@ -66,6 +66,7 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
     child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
     child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));
     child.conf.assign(request.argv.begin() + 3, request.argv.end());
+    child.exit_on_loss = std::erase(child.conf, "--exit-on-loss") > 0;
   }
   if (!place->hosts.empty()) child.agents = static_cast<std::uint32_t>(place->hosts.size());
   child.hosts = std::move(place->hosts);

@@ -224,6 +224,8 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.start.grant = !is_root();
   options_.start.system = begin_.system;
   options_.start.background = begin_.is_idle_over;
+  options_.start.exit_on_loss = begin_.exit_on_loss;
+  options_.start.limit_ms = begin_.limit;
   options_.runtime_dir = machine_.dir + "/r" + std::to_string(machine_.new_pid());
   options_.binary = "holon";
   options_.parent_uri = begin_.parent_uri;

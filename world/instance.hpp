@@ -130,6 +130,8 @@ class Instance {
     std::string user = {};      // whose it is, of such a child; "": as the one above
     bool is_idle_over = false;  // it ends when it has had nothing to do for a while
     Micros late = 0;            // some agents on other hosts begin so much later, at most
+    bool exit_on_loss = false;  // it ends with the first node that it loses
+    Duration limit = 0;         // ms after which a root ends (-t); 0: never
   };
   Instance(Machine& machine, Instances& all, Begin begin);
   ~Instance();

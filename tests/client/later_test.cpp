@@ -23,6 +23,8 @@ using ::testing::Contains;
 using ::testing::Not;
 
 constexpr Duration kPatience = 30'000;
+// Of who waits for an instance that may not answer.
+constexpr Patience kImpatient = {.ask_again = 100, .silence = 50};
 
 std::string path_of(const msg::JobRecord& record) {
   return record.path;
@@ -85,8 +87,8 @@ TEST(Requests, WhoWaitsIsToldThatTheInstanceDoesNotAnswer) {
   });
   broker.start();
   std::vector<std::string> said;
-  auto client =
-      Client::connect({"", "/3", [&said](const std::string& notice) { said.push_back(notice); }});
+  auto client = Client::connect(
+      {"", "/3", [&said](const std::string& notice) { said.push_back(notice); }, kImpatient});
   ASSERT_TRUE(client) << to_string(client.error());
   EXPECT_TRUE(client->wait({{1}}));
   EXPECT_EQ(said, std::vector<std::string>{"instance /3 does not answer; waiting for it"});
@@ -105,8 +107,8 @@ TEST(Requests, WhoWaitsIsToldOnceThatTheJournalCannotBeWritten) {
   });
   broker.start();
   std::vector<std::string> said;
-  auto client =
-      Client::connect({"", "", [&said](const std::string& notice) { said.push_back(notice); }});
+  auto client = Client::connect(
+      {"", "", [&said](const std::string& notice) { said.push_back(notice); }, kImpatient});
   ASSERT_TRUE(client) << to_string(client.error());
   EXPECT_TRUE(client->wait({{1}}));
   EXPECT_EQ(said, std::vector<std::string>{"the instance cannot write its journal and starts "

@@ -194,17 +194,5 @@ TEST(LiveInstance, ShutdownLeavesNoProcessBehind) {
   EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
 }
 
-TEST(LiveInstance, ItsTimeLimitEndsItAndJobsThatCannotEndBeforeAreToldTheTimeLeft) {
-  Live live({"--resources", "node=1/core=2", "-t", "10s"});
-  const auto refused = live.submit({"/bin/true"}, {1, 3600, 1});
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().what, HasSubstr("asks for 1h"));
-  const auto running = live.when_running(live.job({"/bin/sleep", "600"}));
-  EXPECT_EQ(running.expiration, live.status()->expiration);
-  EXPECT_TRUE(eventually([&] { return !alive(live.supervisor()); }));
-  live.start();
-  EXPECT_EQ(live.wait_one(running.id).result, "TIMEOUT");
-}
-
 }  // namespace
 }  // namespace holon::instance

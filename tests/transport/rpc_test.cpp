@@ -359,22 +359,6 @@ TEST_F(RpcTest, WhatWasSentWhileTheServerWasStoppedIsReadAlsoWhereItsSenderHasGo
   EXPECT_TRUE(until([&] { return is_asked; }));
 }
 
-TEST_F(RpcTest, HeartbeatsKeepAnIdleConnectionAlive) {
-  Options options;
-  options.heartbeat = 10;
-  options.peer_timeout = 2'000;
-  auto server = serve(options);
-  auto client = connect(options);
-  int lost = 0;
-  server->on_peer_lost([&](PeerId) { ++lost; });
-  client->on_lost([&] { ++lost; });
-  bool over = false;
-  auto end = reactor_->after(6'000, [&] { over = true; });
-  ASSERT_TRUE(until([&] { return over; }));
-  EXPECT_EQ(lost, 0);
-  EXPECT_TRUE(client->connected());
-}
-
 TEST_F(RpcTest, AStaleConnectionIsTakenUpAgainAfterTheServerForgotIt) {
   Options impatient;
   impatient.heartbeat = 10;

@@ -231,7 +231,8 @@ void kill_until_given_up(const Live& live, int rank) {
 
 TEST(TwoAgents, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
   auto options = two_agents("node=2/core=1");
-  options.insert(options.end(), {"--conf", "instance.peer-timeout=10s"});
+  options.insert(options.end(),
+                 {"--conf", "instance.peer-timeout=3s", "--conf", "instance.heartbeat=500ms"});
   const Live live(options);
   kill_until_given_up(live, 1);
   ASSERT_TRUE(eventually([&] { return resources_of(live).nodes_down == "node1"; }));
@@ -321,57 +322,6 @@ TEST_F(FakeAgents, SayAgainWhatIsNotAcknowledgedEachForItself) {
   again.finished = {end_of(id, 4)};
   const FakeAgent first(live, again);
   EXPECT_EQ(live.wait_one(id).exit_code, 4);
-}
-
-// Whether it still runs nobody knows, and that is said.
-TEST_F(FakeAgents, LeaveTheirJobsInDoubtWhileTheyAreAway) {
-  const LoneBroker live("node=1/core=1", 1, {"instance.peer-timeout=10s"});
-  auto agent = std::make_optional<FakeAgent>(live, FakeAgent::hello_of(live, 0));
-  const auto id = live.job({"/bin/true"});
-  ASSERT_TRUE(agent->is_told("agent.start"));
-  launch::msg::Started started;
-  started.job = id;
-  agent->report(started);
-  agent.reset();
-  ASSERT_TRUE(eventually([&] { return !live.record(id).reason.empty(); }));
-  const auto record = live.record(id);
-  EXPECT_EQ(record.state, "RUN");
-  EXPECT_THAT(record.reason, HasSubstr("node0: its agent has been away since "));
-}
-
-TEST_F(FakeAgents, BringTheirNodesUpAgainWhenTheyComeBack) {
-  const LoneBroker live("node=2/core=1", 2, {"instance.peer-timeout=10s"});
-  const FakeAgent first(live, FakeAgent::hello_of(live, 0));
-  ASSERT_TRUE(eventually([&] { return resources_of(live).nodes_down == "node1"; }));
-  FakeAgent second(live, FakeAgent::hello_of(live, 1));
-  EXPECT_EQ(resources_of(live).nodes_down, "");
-  live.job({"/bin/true"}, with_tasks(2));
-  EXPECT_TRUE(second.is_told("agent.start"));
-}
-
-// By then an agent that lives has ended what it ran.
-TEST_F(FakeAgents, ThatStayAwayForTooLongHaveLostTheirParts) {
-  const LoneBroker live("node=2/core=1", 2,
-                        {"instance.peer-timeout=10s", "instance.orphan-timeout=100ms",
-                         "job.grace=0", "instance.shutdown-timeout=0"});
-  FakeAgent first(live, FakeAgent::hello_of(live, 0));
-  auto second = std::make_optional<FakeAgent>(live, FakeAgent::hello_of(live, 1));
-  const auto id = live.job({"/bin/true"}, with_tasks(2));
-  ASSERT_TRUE(first.is_told("agent.start"));
-  ASSERT_TRUE(second->is_told("agent.start"));
-  first.report(launch::msg::Started{id, 1, {{1'000'000, 1}}}, 1);
-  second->report(launch::msg::Started{id, 1, {{1'000'001, 1}}}, 1);
-  second.reset();
-  ASSERT_TRUE(first.is_told("agent.kill")) << "its part fails, and ends the other";
-  EXPECT_EQ(live.record(id).state, "CLEANUP");
-  EXPECT_THAT(live.record(id).reason, HasSubstr("its agent has been away for"));
-  first.report(end_of(id, 0));
-  EXPECT_EQ(live.wait_one(id).result, "FAILED");
-  auto next = FakeAgent::hello_of(live, 1);
-  next.incarnation = 50;
-  const FakeAgent third(live, next);
-  ASSERT_EQ(third.welcome.orphans.size(), 1u) << "what it may have left is ended first";
-  EXPECT_EQ(third.welcome.orphans[0].pid, 1'000'001);
 }
 
 // The machine's own topology stands for that of another host, which has another name.

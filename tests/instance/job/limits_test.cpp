@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "instance/clock.hpp"
-#include "msg/reservation.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {
@@ -82,29 +81,6 @@ TEST(Limits, AJobThatMayNotBeginInTimeIsRefused) {
   ASSERT_FALSE(long_one);
   EXPECT_THAT(long_one.error().what, HasSubstr("asks for 45m beginning in "));
   EXPECT_TRUE(live.submit({"/bin/true"}, beginning_at(wall_clock_ms() + 1'200'000, 600)));
-}
-
-TEST(Limits, AJobIsToldWhichEndItHasReached) {
-  Live live({"--resources", "node=1/core=3", "-t", "15s"});
-  msg::ReserveRequest ask;
-  ask.jobspec = Live::request({"reservation"}).jobspec;
-  ask.begin = wall_clock_ms();
-  ask.end = ask.begin + 6'000;
-  ask.user = "ada";
-  const auto reservation = live.call<msg::ReserveReply>("reserve", ask);
-  ASSERT_TRUE(reservation) << reservation.error().what;
-  JobOptions within;
-  within.system = R"({"holon":{"reservation":)" + std::to_string(reservation->id) + "}}";
-  const auto inside = live.job({"/bin/sleep", "600"}, within);
-  const auto limited = live.job({"/bin/sleep", "600"}, {1, 0.2});
-  const auto open = live.job({"/bin/sleep", "600"});
-  EXPECT_EQ(live.wait_one(limited).reason, "its time limit was reached");
-  EXPECT_EQ(live.wait_one(inside).reason, "advance reservation " + std::to_string(reservation->id) +
-                                              ", in which it ran, is over");
-  EXPECT_TRUE(eventually([&] { return !testing::alive(live.supervisor()); }));
-  live.set_options({"--resources", "node=1/core=3"});
-  live.start();
-  EXPECT_THAT(live.record(open).reason, HasSubstr("is over"));
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST_F(ChildNodesTest, NothingIsLeftOfOneThatIsKilled) {
 // Its agent there is gone for good: nobody starts it again.
 TEST_F(ChildNodesTest, OneThatLosesANodeGoesOnWithoutIt) {
   const Live live(ssh_.options());
-  const auto child = child_on_two(live, {"instance.rejoin-timeout=15s"});
+  const auto child = child_on_two(live, {"instance.rejoin-timeout=1s"});
   auto lost = live.job({"/bin/sleep", "1000"}, on_nodes(1), "/1");
   auto beside = live.job({"/bin/sleep", "1000"}, on_nodes(1), "/1");
   const auto hosts = batch::expand_hosts(live.record(child).nodelist);
@@ -155,7 +155,7 @@ TEST_F(ChildNodesTest, OneThatLosesANodeGoesOnWithoutIt) {
   lose_second_node(live);
   const auto over = live.wait_one(lost, "/1");
   EXPECT_EQ(over.result, "FAILED");
-  EXPECT_THAT(over.reason, HasSubstr("away for 15s"));
+  EXPECT_THAT(over.reason, HasSubstr("away for 1s"));
   EXPECT_EQ(live.record(beside, "/1").state, "RUN");
   EXPECT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1"));
   EXPECT_EQ(live.wait_one(child).result, "COMPLETED") << "how its agent ended is not how it did";
@@ -170,13 +170,13 @@ TEST_F(ChildNodesTest, OneThatIsToEndsWithTheFirstNodeThatItLoses) {
   options.is_instance = true;
   const auto child = up(live,
                         live.job({HOLON_BINARY, "start", "--grant", "--exit-on-loss", "--conf",
-                                  "instance.rejoin-timeout=15s", "--", "/bin/sleep", "1000"},
+                                  "instance.rejoin-timeout=1s", "--", "/bin/sleep", "1000"},
                                  options),
                         "", 2);
   live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/2"), "/2");
   lose_second_node(live);
   EXPECT_EQ(live.wait_one(child).result, "FAILED");
-  EXPECT_THAT(live.wait_one(1, "/2").reason, HasSubstr("away for 15s"));
+  EXPECT_THAT(live.wait_one(1, "/2").reason, HasSubstr("away for 1s"));
 }
 
 TEST_F(ChildNodesTest, ItsJobsOutliveItsBrokerAndThatOfItsParent) {

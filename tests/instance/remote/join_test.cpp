@@ -103,7 +103,7 @@ TEST_F(JoinTest, ANodeLeavesInOrderAndComesBack) {
 class JoinAndSoonDown : public JoinTest {
  protected:
   JoinAndSoonDown()
-      : JoinTest({"--conf", "instance.heartbeat=500ms", "--conf", "instance.peer-timeout=5s"}) {}
+      : JoinTest({"--conf", "instance.heartbeat=500ms", "--conf", "instance.peer-timeout=3s"}) {}
 };
 
 // It is drained, and that its agent is away is no news; also for the next broker.

@@ -266,7 +266,7 @@ TEST(Nesting, NobodySpeaksForAParentOrAChild) {
 }
 
 TEST(Nesting, AChildThatEndsIsShownAsEnding) {
-  const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=3s"});
+  const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=1s"});
   const auto child = live.child({});
   const std::string path = "/" + std::to_string(child);
   const std::string ready = live.dir() + "/ready";

@@ -5,9 +5,11 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "launch/remote/output_messages.hpp"
+#include "msg/resource.hpp"
 #include "tests/world/units/scene.hpp"
 
 namespace holon::world {
@@ -27,6 +29,25 @@ class AgentsTest : public Scene {
     Scene::strike();
   }
   bool is_offline() const { return !core().offline.none(); }
+  msg::ResourceReply resources() {
+    const auto text = answer(user(), "resource.list", msg::Empty{});
+    EXPECT_TRUE(text) << text.error().what;
+    return text ? *transport::unpack<msg::ResourceReply>(*text) : msg::ResourceReply();
+  }
+  // As a user is told of it.
+  msg::JobRecord told(std::uint64_t job) {
+    msg::JobsRequest ask;
+    ask.ids = {job};
+    const auto text = answer(user(), "jobs", ask);
+    EXPECT_TRUE(text) << text.error().what;
+    return text ? transport::unpack<msg::JobsReply>(*text)->jobs.at(0) : msg::JobRecord();
+  }
+  bool is_told(const Peer& one, const std::string& topic) {
+    return until([&] {
+      return std::any_of(one.heard.begin(), one.heard.end(),
+                         [&](const auto& word) { return word.first == topic; });
+    });
+  }
   static std::vector<std::uint64_t> jobs_of(const std::vector<lm::StartRequest>& requests) {
     std::vector<std::uint64_t> jobs;
     for (const auto& request : requests)
@@ -63,6 +84,87 @@ TEST_F(AgentsTest, OneThatIsAwayIsMissedAfterPeerTimeoutAndGivenUpAfterItsOwn) {
   EXPECT_GE(given_up, 85 * kSecond);
   EXPECT_LE(given_up, 85 * kSecond + kSlack);
   EXPECT_EQ(result(job), "FAILED");
+}
+
+// Its supervisor has given it up.
+TEST_F(AgentsTest, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
+  begin_broker({"instance.peer-timeout=10s"}, "node=2/core=1", 2);
+  Peer& first = agent(hello_of(0, 7));
+  Peer& second = agent(hello_of(1, 8));
+  EXPECT_EQ(resources().nodes_down, "");
+  lose(second);
+  const Micros missed = time_until([&] { return is_offline(); });
+  EXPECT_GE(missed, 10 * kSecond);
+  EXPECT_LE(missed, 10 * kSecond + kSlack);
+  EXPECT_EQ(resources().nodes_down, "node1");
+  EXPECT_EQ(resources().down.at("core"), 1);
+  const auto beside = submit(user());
+  ASSERT_TRUE(is_told(first, "agent.start"));
+  ASSERT_TRUE(answer(first, "agent.report", finished(beside)));
+  EXPECT_EQ(result(beside), "COMPLETED");
+  const auto waits = submit(user(), 2);
+  ASSERT_TRUE(until([&] { return !told(waits).reason.empty(); }));
+  EXPECT_THAT(told(waits).reason,
+              HasSubstr("1 of 2 nodes is down: node1: its agent has been away since "));
+  restart_broker();
+  agent(hello_of(0, 7));
+  EXPECT_EQ(resources().nodes_down, "node1") << "the next broker knows it, too";
+  EXPECT_EQ(state(waits), "SCHED");
+}
+
+// Whether it still runs nobody knows, and that is said.
+TEST_F(AgentsTest, TheJobsOfOneThatIsAwayAreInDoubt) {
+  begin_broker({"instance.peer-timeout=10s"}, "node=1/core=1");
+  Peer& one = agent(hello_of(0, 7));
+  const auto job = submit(user());
+  ASSERT_TRUE(is_told(one, "agent.start"));
+  ASSERT_TRUE(answer(one, "agent.report", started(job, 4711)));
+  lose(one);
+  pass(9 * kSecond);
+  EXPECT_EQ(told(job).reason, "");
+  pass(kSecond + kSlack);
+  const auto record = told(job);
+  EXPECT_EQ(record.state, "RUN");
+  EXPECT_THAT(record.reason, HasSubstr("node0: its agent has been away since "));
+}
+
+TEST_F(AgentsTest, OneThatComesLateBringsItsNodesUp) {
+  begin_broker({"instance.peer-timeout=10s"}, "node=2/core=1", 2);
+  agent(hello_of(0, 7));
+  ASSERT_TRUE(until([&] { return is_offline(); }));
+  EXPECT_EQ(resources().nodes_down, "node1");
+  Peer& second = agent(hello_of(1, 8));
+  EXPECT_EQ(resources().nodes_down, "");
+  submit(user(), 2);
+  EXPECT_TRUE(is_told(second, "agent.start"));
+}
+
+// By then an agent that lives has ended what it ran.
+TEST_F(AgentsTest, OneThatStaysAwayForTooLongHasLostItsParts) {
+  begin_broker({"instance.peer-timeout=10s", "instance.orphan-timeout=100ms", "job.grace=0",
+                "instance.shutdown-timeout=0"},
+               "node=2/core=1", 2);
+  Peer& first = agent(hello_of(0, 7));
+  Peer& second = agent(hello_of(1, 8));
+  const auto job = submit(user(), 2);
+  for (Peer* one : {&first, &second}) ASSERT_TRUE(is_told(*one, "agent.start"));
+  ASSERT_TRUE(answer(first, "agent.report", started(job, 4711)));
+  ASSERT_TRUE(answer(second, "agent.report", started(job, 4712)));
+  lose(second);
+  const Micros given_up =
+      time_until([&] { return !first.all<lm::KillRequest>("agent.kill").empty(); });
+  EXPECT_GE(given_up, 20 * kSecond) << "its part fails, and ends the other";
+  EXPECT_LE(given_up, 20 * kSecond + 2 * kSlack);
+  EXPECT_EQ(told(job).state, "CLEANUP");
+  EXPECT_THAT(told(job).reason, HasSubstr("its agent has been away for"));
+  ASSERT_TRUE(answer(first, "agent.report", finished(job)));
+  ASSERT_TRUE(until([&] { return state(job) == "INACTIVE"; }));
+  EXPECT_EQ(result(job), "FAILED");
+  const auto text = answer(peer("agent 1"), "agent.hello", hello_of(1, 50));
+  ASSERT_TRUE(text) << text.error().what;
+  const auto welcome = *transport::unpack<lm::Welcome>(*text);
+  ASSERT_THAT(welcome.orphans, SizeIs(1)) << "what it may have left is ended first";
+  EXPECT_EQ(welcome.orphans.front().pid, 4712);
 }
 
 TEST_F(AgentsTest, OneThatComesBackWithItsTasksKeepsThem) {

@@ -16,9 +16,11 @@ using ::testing::IsEmpty;
 class GuestsTest : public Scene {
  protected:
   // An instance of one node, to which others may be added.
-  void begin() {
+  void begin(const std::vector<std::string>& more = {}) {
     machine_->hosts.set_topology(0, machine_with(2, "node0"));
-    begin_broker({"instance.rejoin-timeout=20s"}, "", 1, {"node0"});
+    std::vector<std::string> conf = {"instance.rejoin-timeout=20s"};
+    conf.insert(conf.end(), more.begin(), more.end());
+    begin_broker(std::move(conf), "", 1, {"node0"});
     own_agent_ = &agent(hello_of(0, 7));
     user_ = &peer("user");
   }
@@ -28,8 +30,8 @@ class GuestsTest : public Scene {
   }
   Peer& user() { return *user_; }
   Peer& own_agent() { return *own_agent_; }
-  // A place for node1, as `holon join` asks for it.
-  lm::JoinReply place() {
+  // A place for a node, as `holon join` asks for it.
+  lm::JoinReply place(const std::string& host = "node1") {
     const auto text = answer(user(), "node.invite", msg::InviteRequest{});
     EXPECT_TRUE(text) << text.error().what;
     const auto invitation =
@@ -37,7 +39,7 @@ class GuestsTest : public Scene {
     Peer& joiner = peer_with("agent, joining", invitation->key);
     lm::JoinRequest ask;
     ask.rank = -1;
-    ask.host = "node1";
+    ask.host = host;
     const auto given = answer(joiner, "agent.join", ask);
     EXPECT_TRUE(given) << given.error().what;
     lose(joiner);
@@ -52,7 +54,8 @@ class GuestsTest : public Scene {
     return hello;
   }
   Peer& come(const lm::JoinReply& place, const lm::Hello& hello) {
-    Peer& one = peer_with("agent 1", {place.public_key, place.secret_key});
+    Peer& one =
+        peer_with("agent " + std::to_string(place.rank), {place.public_key, place.secret_key});
     const auto welcome = answer(one, "agent.hello", hello);
     EXPECT_TRUE(welcome) << welcome.error().what;
     return one;
@@ -111,6 +114,31 @@ TEST_F(GuestsTest, ANodeThatHasLeftIsNotCountedUntilItComesBack) {
   ASSERT_TRUE(until([&] { return core().drains.here().empty(); }, 10 * kSecond));
   EXPECT_EQ(shown().nodes, 2);
   EXPECT_EQ(shown().cores, 4);
+}
+
+// It is drained, and that its agent is away is no news; also for the next broker.
+TEST_F(GuestsTest, ANodeThatHasLeftIsNotDownToo) {
+  begin({"instance.peer-timeout=15s"});
+  const auto down = [&] {
+    const auto text = answer(user(), "resource.list", msg::Empty{});
+    return text ? transport::unpack<msg::ResourceReply>(*text)->nodes_down : "no answer";
+  };
+  const auto first = place(), second = place("node2");
+  Peer& guest = come(first, hello_at(first, 8));
+  Peer& lost = come(second, hello_at(second, 9));
+  EXPECT_EQ(core().store->total("node"), 3);
+  leave(guest);
+  EXPECT_EQ(down(), "");
+  lose(lost);
+  pass(14 * kSecond);
+  EXPECT_EQ(down(), "");
+  pass(2 * kSecond);
+  EXPECT_EQ(down(), "node2");
+  restart_broker();
+  agent(hello_of(0, 7));
+  EXPECT_EQ(down(), "node2");
+  pass(20 * kSecond);
+  EXPECT_EQ(down(), "node2");
 }
 
 // The margin before the end of its batch job (batch.walltime-margin) has begun already.

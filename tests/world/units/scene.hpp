@@ -1,27 +1,20 @@
 // scene.hpp - a few processes of a world that a test directs: the code under test in one of them,
 // and peers that say what the test tells them to. Time passes only when the test lets it.
 #pragma once
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spdlog/spdlog.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "instance/broker.hpp"
 #include "launch/messages.hpp"
 #include "msg/instance.hpp"
-#include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 #include "world/machine.hpp"
 #include "world/seams/process.hpp"
-#include "world/world.hpp"
 
 namespace holon::world {
 
@@ -29,35 +22,17 @@ namespace holon::world {
 class Peer final : public Process {
  public:
   Peer(Machine& machine, const std::string& name, pid_t pid, const std::string& uri,
-       const transport::Security& keys = {})
-      : Process(machine, name, pid) {
-    run([&] {
-      transport::Options options;
-      options.name = name;
-      options.security = keys;
-      client_ = std::move(*transport::Client::connect(reactor(), uri, options));
-      client_->on_request([this](const transport::Request& request) {
-        heard.emplace_back(request.topic(), request.payload());
-        if (answers && answers(request)) return;
-        request.reply(transport::pack(launch::msg::Empty{}));
-      });
-      client_->on_connected([this](const transport::PeerInfo&) {
-        if (on_connected) on_connected();
-      });
-    });
-  }
-  ~Peer() override {
-    run([this] { client_.reset(); });
-  }
+       const transport::Security& keys = {});
+  ~Peer() override;
 
   template <class Ask>
   void ask(
       const std::string& topic, const Ask& what,
       std::function<void(const Result<std::string>&)> done = [](const Result<std::string>&) {}) {
-    deliver([this, topic, payload = transport::pack(what), done = std::move(done)] {
-      client_->call({topic, payload, "", 0}, done);
-    });
+    ask_packed(topic, transport::pack(what), std::move(done));
   }
+  void ask_packed(const std::string& topic, std::string payload,
+                  std::function<void(const Result<std::string>&)> done);
   // What it was asked, in order; of one topic.
   template <class Ask>
   std::vector<Ask> all(const std::string& topic) const {
@@ -68,17 +43,13 @@ class Peer final : public Process {
   }
 
   // Of this process, after some time, if there still is one.
-  void later(Machine& machine, Micros delay, std::function<void()> action) {
-    machine.timeline.after(
-        delay, [this, there = std::weak_ptr<bool>(is_there_), action = std::move(action)] {
-          if (!there.expired()) deliver(action);
-        });
-  }
+  void later(Machine& machine, Micros delay, std::function<void()> action);
 
   std::vector<std::pair<std::string, std::string>> heard;
   // False: it is answered with nothing.
   std::function<bool(const transport::Request&)> answers;
   std::function<void()> on_connected;
+  int times_lost = 0;  // its connection
 
  private:
   std::unique_ptr<transport::Client> client_;
@@ -88,31 +59,11 @@ class Peer final : public Process {
 // A real broker. A process is one of a job's if the job's agent says that number.
 class LoneBroker final : public Process {
  public:
-  LoneBroker(Machine& machine, instance::BrokerOptions options)
-      : Process(machine, "broker", machine.new_pid()) {
-    // What listens for other hosts: any descriptor, as the network is the world's.
-    if (!options.hosts.empty()) options.socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    run([&] {
-      const auto is_named = [](std::int64_t process,
-                               const std::vector<instance::event::Process>& known) {
-        return std::any_of(known.begin(), known.end(),
-                           [&](const auto& one) { return one.pid == process; });
-      };
-      auto made = instance::Broker::create(reactor(), options, nullptr,
-                                           {is_named, machine.hosts.topology(0)});
-      ASSERT_TRUE(made) << to_string(made.error());
-      broker_ = std::move(*made);
-      broker_->on_end([this](int code) { exit(code); });
-    });
-  }
-  ~LoneBroker() override {
-    run([this] { broker_.reset(); });
-  }
+  LoneBroker(Machine& machine, instance::BrokerOptions options);
+  ~LoneBroker() override;
   const instance::Core& core() const { return *broker_->core(); }
   // As its supervisor does.
-  void tell(const std::function<void(instance::Broker&)>& what) {
-    deliver([this, what] { what(*broker_); });
-  }
+  void tell(const std::function<void(instance::Broker&)>& what);
 
  private:
   std::unique_ptr<instance::Broker> broker_;
@@ -120,155 +71,43 @@ class LoneBroker final : public Process {
 
 class Scene : public ::testing::Test {
  protected:
-  Scene() {
-    spdlog::set_level(spdlog::level::off);
-    std::string name =
-        (access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ::testing::TempDir()) + "/holon-scene-XXXXXX";
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-    set(1);
-  }
-  ~Scene() override {
-    strike();
-    std::filesystem::remove_all(dir_);
-  }
+  Scene();
+  ~Scene() override;
   // Another world, in which chance falls otherwise.
-  void set(std::uint64_t seed) {
-    strike();
-    for (const char* part : {"/state", "/run"}) {
-      std::filesystem::remove_all(dir_ + part);
-      std::filesystem::create_directories(dir_ + part);
-    }
-    machine_ = std::make_unique<Machine>(seed, Plant::none, kEdition, dir_);
-  }
-  virtual void strike() {
-    peers_.clear();
-    broker_.reset();
-    machine_.reset();
-  }
+  void set(std::uint64_t seed);
+  virtual void strike();
 
   // False: it has not come about in time.
-  bool until(const std::function<bool()>& done, Micros patience = 120 * kSecond) {
-    const Micros end = machine_->timeline.now() + patience;
-    while (!done())
-      if (machine_->timeline.now() >= end || !machine_->timeline.step()) return done();
-    return true;
-  }
-  void pass(Micros time) {
-    bool over = false;
-    machine_->timeline.after(time, [&over] { over = true; });
-    until([&over] { return over; }, 2 * time);
-  }
+  bool until(const std::function<bool()>& done, Micros patience = 120 * kSecond);
+  void pass(Micros time);
 
   // ---- a broker and its peers ----
   void begin_broker(std::vector<std::string> conf, const std::string& resources = "node=1/core=2",
-                    std::size_t agents = 1, std::vector<std::string> hosts = {}) {
-    options_ = {};
-    options_.start.conf = std::move(conf);
-    options_.start.resources = resources;
-    options_.start.state_dir = dir_ + "/state";
-    options_.runtime_dir = dir_ + "/run";
-    for (std::size_t rank = 0; rank < agents; ++rank)
-      options_.secrets.agents.push_back("secret " + std::to_string(rank));
-    auto& keys = options_.secrets.keys;
-    for (std::size_t rank = 0; rank < hosts.size(); ++rank) keys.agents.push_back(key_of(rank));
-    keys.server = {"public broker", "secret broker"};
-    keys.join = {"public join", "secret join"};
-    options_.hosts = std::move(hosts);
-    restart_broker();
-  }
-  void restart_broker() {
-    if (broker_ && broker_->alive()) broker_->kill("");
-    broker_.reset();
-    broker_ = std::make_unique<LoneBroker>(*machine_, options_);
-  }
+                    std::size_t agents = 1, std::vector<std::string> hosts = {});
+  void restart_broker();
   const instance::Core& core() const { return broker_->core(); }
   std::string uri() const { return "ipc://" + options_.runtime_dir + "/broker"; }
-  Peer& peer(const std::string& name, pid_t pid = 0) {
-    peers_.push_back(
-        std::make_unique<Peer>(*machine_, name, pid != 0 ? pid : machine_->new_pid(), uri()));
-    return *peers_.back();
-  }
+  Peer& peer(const std::string& name, pid_t pid = 0);
   // An agent's, over the way that asks for a key.
-  Peer& peer_with_key(std::uint32_t rank) {
-    return peer_with("agent " + std::to_string(rank), key_of(rank));
-  }
-  Peer& peer_with(const std::string& name, const transport::KeyPair& key) {
-    peers_.push_back(
-        std::make_unique<Peer>(*machine_, name, machine_->new_pid(), Wires::address_for_keys(uri()),
-                               transport::Security{options_.secrets.keys.server.public_key,
-                                                   key.public_key, key.secret_key}));
-    return *peers_.back();
-  }
-  static transport::KeyPair key_of(std::size_t rank) {
-    if (rank == 0) return {};
-    return {"public " + std::to_string(rank), "secret " + std::to_string(rank)};
-  }
-  void lose(Peer& peer) {
-    peer.kill("");
-    std::erase_if(peers_, [&](const auto& one) { return one.get() == &peer; });
-  }
+  Peer& peer_with_key(std::uint32_t rank);
+  Peer& peer_with(const std::string& name, const transport::KeyPair& key);
+  static transport::KeyPair key_of(std::size_t rank);
+  void lose(Peer& peer);
   // The answer to one question, asked again where the connection is lost.
   template <class Ask>
   Result<std::string> answer(Peer& who, const std::string& topic, const Ask& ask) {
-    for (int tries = 0; tries < 100; ++tries) {
-      const auto heard = std::make_shared<std::optional<Result<std::string>>>();
-      who.ask(topic, ask, [heard](const Result<std::string>& answer) { *heard = answer; });
-      if (!until([&] { return heard->has_value(); })) break;
-      if (**heard || (*heard)->error().code != Errc::disconnected) return std::move(**heard);
-      pass(100 * kMs);
-    }
-    return fail(Errc::timed_out, "no answer");
+    return answer_to(who, topic, transport::pack(ask));
   }
-  static launch::msg::Hello hello_of(std::uint32_t rank, std::uint64_t incarnation) {
-    launch::msg::Hello hello;
-    hello.rank = rank;
-    hello.hostname = "node" + std::to_string(rank);
-    hello.incarnation = incarnation;
-    hello.secret = "secret " + std::to_string(rank);
-    return hello;
-  }
-  Peer& agent(const launch::msg::Hello& hello) {
-    Peer& one = peer("agent " + std::to_string(hello.rank));
-    const auto welcome = answer(one, "agent.hello", hello);
-    EXPECT_TRUE(welcome) << welcome.error().what;
-    return one;
-  }
+  Result<std::string> answer_to(Peer& who, const std::string& topic, const std::string& payload);
+  static launch::msg::Hello hello_of(std::uint32_t rank, std::uint64_t incarnation);
+  Peer& agent(const launch::msg::Hello& hello);
   std::uint64_t submit(Peer& user, std::int64_t tasks = 1, bool is_instance = false,
-                       std::int64_t cores = 1, double limit = 0) {
-    resource::JobShape shape;
-    shape.tasks = tasks;
-    shape.cores_per_task = cores;
-    shape.duration_seconds = limit;
-    shape.command = {"/bin/true"};
-    shape.cwd = "/";
-    msg::SubmitRequest ask;
-    ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
-    ask.user = "ada";
-    ask.is_instance = is_instance;
-    const auto text = answer(user, "submit", ask);
-    EXPECT_TRUE(text) << text.error().what;
-    return text ? transport::unpack<msg::SubmitReply>(*text)->first_id : 0;
-  }
-  std::string state(std::uint64_t job) const { return core().jobs.record(JobId(job))->state; }
-  std::string result(std::uint64_t job) const { return core().jobs.record(JobId(job))->result; }
-  static launch::msg::Report started(std::uint64_t job, std::int64_t pid) {
-    launch::msg::Report report;
-    report.started.emplace_back();
-    report.started.back().job = job;
-    report.started.back().processes = {{pid, 1}};
-    return report;
-  }
-  static launch::msg::Report finished(std::uint64_t job, int code = 0) {
-    launch::msg::Report report;
-    report.finished.emplace_back();
-    auto& end = report.finished.back();
-    end.job = job;
-    end.reason = "exit";
-    end.exit_code = code;
-    end.tasks = {{0, code << 8, true, 0, 0}};
-    return report;
-  }
+                       std::int64_t cores = 1, double limit = 0);
+  std::string state(std::uint64_t job) const { return record(job).state; }
+  std::string result(std::uint64_t job) const { return record(job).result; }
+  msg::JobRecord record(std::uint64_t job) const { return *core().jobs.record(JobId(job)); }
+  static launch::msg::Report started(std::uint64_t job, std::int64_t pid);
+  static launch::msg::Report finished(std::uint64_t job, int code = 0);
 
   std::string dir_;
   std::unique_ptr<Machine> machine_;

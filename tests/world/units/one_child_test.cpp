@@ -2,57 +2,47 @@
 // and what it holds is free only when its processes are gone.
 #include <gmock/gmock.h>
 
-#include "tests/instance/tree/fake_child.hpp"
+#include "tests/world/units/fake_child.hpp"
 
-namespace holon::instance {
+namespace holon::world {
 namespace {
 
 using ::testing::HasSubstr;
 
-class ChildrenTest : public testing::WithFakeChild {
+class OneChildTest : public WithFakeChild {
  protected:
-  std::int64_t free_cores() { return live_.status()->cores_free; }
+  std::int64_t free_cores() { return status().cores_free; }
   std::string health() {
-    std::optional<Result<std::string>> answer;
-    auto asks = std::move(*transport::BlockingClient::connect(live_.uri(), 30'000));
-    asks.client().call({"tree", transport::pack(msg::TreeRequest{200})},
-                       [&](Result<std::string> got) { answer = std::move(got); });
-    EXPECT_TRUE(testing::eventually([&] {
-      if (child_) child_->reactor().turn(1);
-      asks.reactor().turn(1);
-      return answer.has_value();
-    }));
-    const auto node = transport::unpack<msg::TreeNode>(**answer);
-    return node->children.empty() ? "none" : node->children.front().health;
+    const auto node = call<msg::TreeNode>(*user_, "tree", msg::TreeRequest{200});
+    EXPECT_TRUE(node) << node.error().what;
+    return !node || node->children.empty() ? "none" : node->children.front().health;
   }
 };
 
-TEST_F(ChildrenTest, WhoeverSaysHelloAgainTakesThePlaceOfTheConnectionBefore) {
+TEST_F(OneChildTest, WhoeverSaysHelloAgainTakesThePlaceOfTheConnectionBefore) {
   ASSERT_EQ(connect_child(), 1u);
-  auto before = std::move(*child_);
-  bool lost = false;
-  before.client().on_lost([&] { lost = true; });
+  Peer& before = *child_;
   ASSERT_EQ(connect_child(), 1u) << "it shows the epoch that it has";
-  EXPECT_TRUE(before.reactor().run_until([&] { return lost; }, 30'000));
+  EXPECT_TRUE(until([&] { return before.times_lost > 0; }));
   ASSERT_TRUE(send_records({record_at("/1/5", "RUN")}));
-  const auto refused = before.call<msg::Empty>("record", msg::Records{{record_at("/1/6", "RUN")}});
+  const auto refused = call<msg::Empty>(before, "record", msg::Records{{record_at("/1/6", "RUN")}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::denied);
 }
 
 // One that has lost its journal has no epoch, and what was granted before is void.
-TEST_F(ChildrenTest, AHelloWithoutAnEpochBuysTheNextOneAndTheOneBeforeIsWorthNothing) {
+TEST_F(OneChildTest, AHelloWithoutAnEpochBuysTheNextOneAndTheOneBeforeIsWorthNothing) {
   ASSERT_EQ(connect_child(), 1u);
   hello_.epoch = 0;
   ASSERT_EQ(connect_child(), 2u);
   hello_.epoch = 1;
   EXPECT_EQ(connect_child(), 0u);
   hello_.epoch = 2;
-  live_.kill_broker();
+  restart_broker();
   EXPECT_EQ(connect_child(), 2u) << "the journal has it";
 }
 
-TEST_F(ChildrenTest, WhatIsAcknowledgedIsInTheJournalAndNothingElseIs) {
+TEST_F(OneChildTest, WhatIsAcknowledgedIsInTheJournalAndNothingElseIs) {
   ASSERT_EQ(connect_child(), 1u);
   ASSERT_TRUE(send_records({record_at("/1/5", "RUN")}));
   ASSERT_TRUE(send_records({record_at("/1/5", "SCHED")})) << "a late one is heard, and no news";
@@ -65,18 +55,18 @@ TEST_F(ChildrenTest, WhatIsAcknowledgedIsInTheJournalAndNothingElseIs) {
     EXPECT_THAT(refused.error().what, HasSubstr(path));
   }
   lose_child();
-  live_.kill_broker();
+  restart_broker();
   const auto records = listed();
   EXPECT_EQ(records.size(), 2u) << "of a message with a wrong record none is taken";
   EXPECT_EQ(records.at("/1/5").state, "RUN");
 }
 
-TEST_F(ChildrenTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
+TEST_F(OneChildTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
   ASSERT_EQ(connect_child(), 1u);
   EXPECT_EQ(free_cores(), 1);
   silent_ = true;
   EXPECT_EQ(health(), "unreachable");
-  ASSERT_TRUE(child_->call<msg::Empty>("ending", msg::Ending{true}));
+  ASSERT_TRUE(answer(*child_, "ending", msg::Ending{true}));
   EXPECT_EQ(free_cores(), 1) << "it has said that it ends, and has not ended";
   lose_child();
   EXPECT_EQ(health(), "ending");
@@ -88,7 +78,7 @@ TEST_F(ChildrenTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
 }
 
 // What a child shows its parent speaks for no agent, over no connection.
-TEST_F(ChildrenTest, ItsTokenMakesItNoAgent) {
+TEST_F(OneChildTest, ItsTokenMakesItNoAgent) {
   ASSERT_EQ(connect_child(), 1u);
   const auto before = listed();
   for (const std::uint32_t rank : {0U, 1U}) {
@@ -97,29 +87,30 @@ TEST_F(ChildrenTest, ItsTokenMakesItNoAgent) {
     hello.incarnation = 4711;
     hello.secret = hello_.token;
     for (const char* topic : {"agent.hello", "agent.report", "agent.keep"}) {
-      const auto refused = child_->call<launch::msg::Welcome>(topic, hello);
+      const auto refused = call<launch::msg::Welcome>(*child_, topic, hello);
       ASSERT_FALSE(refused) << topic;
       EXPECT_EQ(refused.error().code, Errc::denied) << topic;
     }
   }
-  const auto place = child_->call<launch::msg::JoinReply>("agent.join", launch::msg::JoinRequest());
+  const auto place =
+      call<launch::msg::JoinReply>(*child_, "agent.join", launch::msg::JoinRequest());
   ASSERT_FALSE(place);
   EXPECT_EQ(place.error().code, Errc::denied);
   EXPECT_EQ(listed().size(), before.size());
-  EXPECT_EQ(agent_->times_told("bye"), 0u);
+  EXPECT_TRUE(agent_->all<msg::Empty>("bye").empty());
   EXPECT_TRUE(send_records({record_at("/1/5", "RUN")})) << "it is the child still";
 }
 
 // An invitation is for the agents that the parent has started for a child of several.
-TEST_F(ChildrenTest, NobodyIsInvitedToAChildOfOneAgentOrWithoutItsToken) {
+TEST_F(OneChildTest, NobodyIsInvitedToAChildOfOneAgentOrWithoutItsToken) {
   ASSERT_EQ(connect_child(), 1u);
   for (const auto& token : {hello_.token, std::string("guess")}) {
     const auto refused =
-        child_->call<msg::InvitationReply>("invitation", msg::InvitationRequest{token, 1});
+        call<msg::InvitationReply>(*child_, "invitation", msg::InvitationRequest{token, 1});
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::denied);
   }
 }
 
 }  // namespace
-}  // namespace holon::instance
+}  // namespace holon::world

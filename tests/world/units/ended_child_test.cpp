@@ -2,14 +2,14 @@
 #include <gmock/gmock.h>
 
 #include "msg/schedule.hpp"
-#include "tests/instance/tree/fake_child.hpp"
+#include "tests/world/units/fake_child.hpp"
 
-namespace holon::instance {
+namespace holon::world {
 namespace {
 
 using ::testing::HasSubstr;
 
-class EndedChildTest : public testing::WithFakeChild {
+class EndedChildTest : public WithFakeChild {
  protected:
   void SetUp() override {
     WithFakeChild::SetUp();
@@ -52,23 +52,20 @@ TEST_F(EndedChildTest, AReaderThatDoesNotGetOnIsGivenUp) {
 
 // A backup, an sqlite3 that somebody has forgotten, a lock of a file server that nobody gives back.
 TEST_F(EndedChildTest, AJournalThatSomebodyHasLockedIsWaitedForWithAReasonAndNotForEver) {
-  msg::Remains remains;
-  remains.busy = true;
-  std::string meanwhile, explained;
-  const auto record = end_child(remains, "/1/5", [&] {
-    const auto job = live_.record(1);
-    if (job.state != "CLEANUP" || job.reason.empty()) return;
-    meanwhile = job.reason;
-    const auto why = live_.call<msg::ExplainReply>("explain", msg::ExplainRequest{{1}});
-    if (why && !why->jobs.empty() && why->jobs.at(0).state == "CLEANUP")
-      explained = why->jobs.at(0).reason;
-  });
-  EXPECT_EQ(meanwhile,
+  remains_.busy = true;
+  lose_child();
+  ASSERT_TRUE(answer(*agent_, "agent.report", finished(1)));
+  ASSERT_TRUE(until([&] { return !core().jobs.record(JobId(1))->reason.empty(); }));
+  const auto meanwhile = *core().jobs.record(JobId(1));
+  EXPECT_EQ(meanwhile.state, "CLEANUP");
+  EXPECT_EQ(meanwhile.reason,
             "what is known of its jobs is to be read, and another process has its journal open");
-  EXPECT_EQ(explained, "it is ending: " + meanwhile);
-  EXPECT_EQ(record.state, "INACTIVE");
-  EXPECT_THAT(record.reason, HasSubstr("another process has its journal open"));
+  const auto why = call<msg::ExplainReply>(*user_, "explain", msg::ExplainRequest{{1}});
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->jobs.at(0).reason, "it is ending: " + meanwhile.reason);
+  ASSERT_TRUE(until([&] { return state(1) == "INACTIVE"; }));
+  EXPECT_THAT(listed()["/1/5"].reason, HasSubstr("another process has its journal open"));
 }
 
 }  // namespace
-}  // namespace holon::instance
+}  // namespace holon::world
