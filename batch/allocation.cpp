@@ -84,16 +84,4 @@ Allocation find_allocation(const Environment& environment, std::optional<System>
   return allocation;
 }
 
-std::vector<std::string> variables_of_place(const Environment& environment) {
-  constexpr std::array<std::string_view, 6> kBeginnings = {
-      "PMI_", "PMIX_", "OMPI_COMM_WORLD_", "MV2_COMM_WORLD_", "JSM_NAMESPACE_", "MPI_LOCAL"};
-  std::vector<std::string> names;
-  for (const auto& [name, value] : environment.variables) {
-    const auto begins = [&name = name](std::string_view with) { return name.starts_with(with); };
-    if (std::any_of(kBeginnings.begin(), kBeginnings.end(), begins) || name == "PALS_RANKID")
-      names.push_back(name);
-  }
-  return names;
-}
-
 }  // namespace holon::batch

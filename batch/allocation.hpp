@@ -54,9 +54,4 @@ struct Allocation {
 Allocation find_allocation(const Environment& environment,
                            std::optional<System> named = std::nullopt);
 
-// Variables that tell a program its place in the step that started it: an instance takes them away
-// from what runs in it, for its jobs are no tasks of that step. The batch system's own variables
-// stay.
-std::vector<std::string> variables_of_place(const Environment& environment);
-
 }  // namespace holon::batch

@@ -13,7 +13,7 @@ struct Variables {
   const char* size;  // nullptr: this launcher does not say
 };
 
-// Those that an instance takes away from what it starts (variables_of_place): where they are set a
+// Those that an instance takes away from what it starts (outer_variables.hpp): where they are set a
 // launcher inside of it has set them.
 constexpr Variables kOfMpi[] = {
     {"mpiexec", "PMI_RANK", "PMI_SIZE"},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstring>
 #include <ostream>
 #include <utility>
 
@@ -24,6 +25,23 @@ Interrupter::~Interrupter() {
   std::signal(SIGPIPE, before_pipe_);
 }
 
+void Interrupter::pass_on_other_signals() {
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGALRM, SIGQUIT}) {
+    if (transport::is_ignored(signal)) continue;
+    auto watch = client_.reactor().on_signal(signal, [this, signal] { pass_on(signal); });
+    if (watch) passed_on_.push_back(std::move(*watch));
+  }
+}
+
+void Interrupter::pass_on(int signal) {
+  msg::SignalRequest request;
+  request.ids = {job_};
+  request.signal = signal;
+  told_.push_back(client_.signal_later(request, [this, signal](const Status& told) {
+    if (!told) on_signal(signal);
+  }));
+}
+
 void Interrupter::output_is_gone(const std::string& why) {
   if (signal_ != 0) return;
   signal_ = SIGPIPE;
@@ -38,9 +56,9 @@ void Interrupter::on_signal(int signal) {
     if (signal != SIGINT)
       again_ = client_.reactor().after(kCancelPatience, [this] { on_signal(signal_); });
     call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
-    return cancel_job(signal == SIGINT ? "Ctrl-C in " + verb_
-                                       : fmt::format("{} was ended by {}", verb_,
-                                                     signal == SIGHUP ? "SIGHUP" : "SIGTERM"));
+    return cancel_job(signal == SIGINT
+                          ? "Ctrl-C in " + verb_
+                          : fmt::format("{} was ended by SIG{}", verb_, sigabbrev_np(signal)));
   }
   // A second signal: the person does not want to wait for the job's end.
   if (!std::exchange(leaving_, true))

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/connect.hpp"
 #include "cli/verb.hpp"
@@ -21,6 +22,10 @@ class Interrupter {
 
   ~Interrupter();
 
+  // From now on SIGUSR1, SIGUSR2, SIGALRM and SIGQUIT go to the job's tasks. Where the job does not
+  // run yet, such a signal ends the job as SIGTERM would, as it would end a program.
+  void pass_on_other_signals();
+
   // The output of this process has no reader any more, or cannot be written: ends the job as
   // SIGPIPE would end this process.
   void output_is_gone(const std::string& why);
@@ -30,6 +35,7 @@ class Interrupter {
 
  private:
   void on_signal(int signal);
+  void pass_on(int signal);
   void cancel_job(const std::string& reason);
   void leave();
 
@@ -42,6 +48,7 @@ class Interrupter {
   bool leaving_ = false;
   bool answered_ = false;  // the broker, to our cancelling
   transport::Subscription answer_, again_;
+  std::vector<transport::Subscription> passed_on_, told_;
   Client::SignalGuard guard_;
 };
 

@@ -23,6 +23,17 @@ const std::vector<std::string>& names_that_count() {
   return names;
 }
 
+// "15 of 1000 tasks failed, 985 were cancelled".
+std::string failures_of(const msg::JobRecord& array) {
+  std::string text;
+  if (array.tasks_failed > 0)
+    text = fmt::format("{} of {} tasks failed", array.tasks_failed, array.tasks);
+  if (array.tasks_cancelled == 0) return text;
+  if (text.empty())
+    return fmt::format("{} of {} tasks cancelled", array.tasks_cancelled, array.tasks);
+  return text + fmt::format(", {} cancelled", array.tasks_cancelled);
+}
+
 std::string sentence(std::uint64_t id, const std::string& why) {
   return fmt::format("job {}: {}", id, why);
 }
@@ -99,9 +110,7 @@ void JobTracker::take_array(const msg::JobRecord& record, Known& array) {
   counts_.failed += now.failed - before.failed;
   array.tasks = now;
   if (record.state == "INACTIVE") array.at = At::over;
-  if (now.failed > before.failed)
-    on_failure(sentence(record.id, fmt::format("{} of its {} tasks {} not completed", now.failed,
-                                               record.tasks, now.failed == 1 ? "has" : "have")));
+  if (now.failed > before.failed) on_failure(sentence(record.id, failures_of(record)));
 }
 
 void JobTracker::take(const msg::JobRecord& record) {

@@ -41,6 +41,7 @@ Result<pid_t> start(const std::vector<std::string>& command, const std::string& 
   std::signal(SIGQUIT, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   setenv("HOLON_URI", uri.c_str(), 1);
+  unsetenv("HOLON_JOB_ID");  // commands address that instance, where it is another job's
   execvp(argv[0], argv.data());
   const int why = errno;
   dprintf(STDERR_FILENO, "holon alloc: %s: %s\n", name.c_str(),

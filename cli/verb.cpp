@@ -35,7 +35,51 @@ bool is_typed(const Invocation& call, const std::string& word) {
   return std::find(call.args.begin(), call.args.end(), word) != call.args.end();
 }
 
+// Words of other tools, and of other shells, for what has another name here.
+struct Known {
+  std::string_view theirs, ours;
+};
+constexpr Known kKnown[] = {{"logs", "holon output"},
+                            {"log", "holon output"},
+                            {"cat", "holon output"},
+                            {"kill", "holon cancel"},
+                            {"stop", "holon cancel, or holon shutdown for the instance"},
+                            {"delete", "holon cancel"},
+                            {"rm", "holon cancel"},
+                            {"scancel", "holon cancel"},
+                            {"qdel", "holon cancel"},
+                            {"wait", "holon job wait"},
+                            {"info", "holon job info"},
+                            {"show", "holon job info"},
+                            {"ps", "holon jobs"},
+                            {"ls", "holon jobs"},
+                            {"list", "holon jobs"},
+                            {"squeue", "holon jobs"},
+                            {"qstat", "holon jobs"},
+                            {"status", "holon jobs, or holon uptime for the instance"},
+                            {"nodes", "holon resource list"},
+                            {"sinfo", "holon resource list"},
+                            {"sbatch", "holon batch --translate, or holon submit --translate"},
+                            {"qsub", "holon submit"},
+                            {"srun", "holon run"},
+                            {"salloc", "holon alloc"},
+                            {"sacct", "holon history"},
+                            {"scontrol", "holon job info, holon update, holon resource"},
+                            {"hold", "holon urgency ID hold"},
+                            {"release", "holon urgency ID 16"},
+                            {"rerun", "holon retry"},
+                            {"top", "holon watch, holon tree"},
+                            {"server", "holon start"},
+                            {"exit", "holon shutdown"},
+                            {"quit", "holon shutdown"}};
+
 int unknown_verb(std::span<const Verb> table, std::string_view prefix, Invocation& call) {
+  if (prefix == "holon")
+    for (const auto& [theirs, ours] : kKnown)
+      if (theirs == call.args[0]) {
+        call.io.err << fmt::format("{}: there is no '{}'; it is {}\n", prefix, theirs, ours);
+        return kUsage;
+      }
   std::vector<std::string> names;
   for (const auto& verb : table)
     if (verb.group != Group::hidden) names.emplace_back(verb.name);

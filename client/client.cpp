@@ -312,6 +312,7 @@ Status Client::each_page(msg::JobsRequest request,
 
 Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
   std::map<std::string, msg::JobRecord> by_path;
+  std::optional<Error> unknown;  // of a part of the ids
   for (std::size_t done = 0; done == 0 || done < request.ids.size(); done += kIdsAtOnce) {
     msg::JobsRequest part = request;
     part.ids = part_of(request.ids, done);
@@ -322,8 +323,10 @@ Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
       }
       return true;
     });
-    if (!listed) return tl::unexpected(listed.error());
+    if (!listed && listed.error().code != Errc::not_found) return tl::unexpected(listed.error());
+    if (!listed) unknown = listed.error();
   }
+  if (unknown && by_path.empty()) return tl::unexpected(*unknown);
   msg::JobsReply all;
   for (auto& [path, job] : by_path) all.jobs.push_back(std::move(job));
   if (request.limit > 0 && all.jobs.size() > request.limit) {

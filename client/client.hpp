@@ -227,16 +227,19 @@ class Client {
   // ---- beside a call that is under way ----
 
   // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the
-  // process, during any call above. (shared_ptr only to hide what it holds: there is one owner.)
+  // process, during any call above; but for those that are ignored, which stay so. (shared_ptr only
+  // to hide what it holds: there is one owner.)
   using SignalGuard = std::shared_ptr<void>;
   [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
   // What turns during any call above, for what is to go on meanwhile.
   transport::Reactor& reactor();
   // Requests beside the call that is under way; the callback is not called any more when what is
-  // returned has gone. cancel_later()'s is called once it has been answered, or was not within two
-  // seconds; input_later() waits for as long as it takes.
+  // returned has gone. Those of cancel_later() and signal_later() are called once it has been
+  // answered, or was not within two seconds; input_later() waits for as long as it takes.
   [[nodiscard]] transport::Subscription cancel_later(const msg::CancelRequest& request,
                                                      std::function<void()> on_answer);
+  [[nodiscard]] transport::Subscription signal_later(const msg::SignalRequest& request,
+                                                     std::function<void(const Status&)> on_answer);
   [[nodiscard]] transport::Subscription record_later(
       std::uint64_t id, std::function<void(const msg::JobRecord&)> on_answer);
   // The record of a job of this instance when it is INACTIVE. Not called where the connection is

@@ -18,6 +18,7 @@ constexpr Duration kCancelPatience = 2'000;
 Client::SignalGuard Client::catch_signals(std::function<void(int)> on_signal) {
   auto watches = std::make_shared<std::vector<transport::Subscription>>();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (transport::is_ignored(signal)) continue;
     auto watch =
         parts_->client.reactor().on_signal(signal, [signal, on_signal] { on_signal(signal); });
     if (watch) watches->push_back(std::move(*watch));
@@ -48,6 +49,15 @@ transport::Subscription Client::cancel_later(const msg::CancelRequest& request,
   return ask_later(parts_->client,
                    {"cancel", transport::pack(request), parts_->path, kCancelPatience},
                    [on_answer = std::move(on_answer)](const Result<std::string>&) { on_answer(); });
+}
+
+transport::Subscription Client::signal_later(const msg::SignalRequest& request,
+                                             std::function<void(const Status&)> on_answer) {
+  return ask_later(parts_->client,
+                   {"job.signal", transport::pack(request), parts_->path, kCancelPatience},
+                   [on_answer = std::move(on_answer)](const Result<std::string>& answer) {
+                     on_answer(answer ? Status() : tl::unexpected(answer.error()));
+                   });
 }
 
 transport::Subscription Client::record_later(std::uint64_t id,

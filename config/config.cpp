@@ -403,11 +403,14 @@ Status check_whole(const Config& c) {
   if (!s.queues.empty() && s.queues.count(s.default_queue) == 0) {
     std::vector<std::string> names;
     for (const auto& [name, queue] : s.queues) names.push_back(name);
-    const std::string one_of = fmt::format("name one of {}", fmt::join(names, ", "));
+    const std::string list = fmt::format("{}", fmt::join(names, ", "));
     return fail(Errc::invalid_argument,
                 s.default_queue == "default"
-                    ? one_of + ": the queue of jobs that name none"
-                    : fmt::format("there is no queue '{}'; {}", s.default_queue, one_of),
+                    ? fmt::format("with [queues.{}] there, say which queue is the default: "
+                                  "[queue] default = \"{}\"",
+                                  names.front(), names.front()) +
+                          (names.size() == 1 ? "" : fmt::format(", or another of {}", list))
+                    : fmt::format("there is no queue '{}'; name one of {}", s.default_queue, list),
                 "queue.default");
   }
   if (c.peer_timeout >= 3 * c.heartbeat) return {};

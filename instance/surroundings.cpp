@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "batch/outer_variables.hpp"
 #include "launch/offer.hpp"
 
 namespace holon::instance {
@@ -30,7 +31,7 @@ Surroundings look_around(const config::Config& config) {
   Surroundings around;
   around.allocation = batch::find_allocation(environment, batch::system_of(config.batch_system));
   if (config.heeds_cgroups) around.limits = batch::find_cgroup_limits(environment);
-  around.of_place = batch::variables_of_place(environment);
+  around.of_place = batch::variables_that_say(environment, batch::Says::place);
   return around;
 }
 

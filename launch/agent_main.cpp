@@ -61,7 +61,7 @@ int agent_main(const AgentOptions& options) {
   const auto term = (*reactor)->on_signal(SIGTERM, [&] { (*agent)->shut_down(2000); });
   if (!term) return report_failure(term.error());
   transport::Subscription interrupt;
-  if (options.at_hand) {
+  if (options.at_hand && !transport::is_ignored(SIGINT)) {
     auto watch = (*reactor)->on_signal(SIGINT, [&] { (*agent)->shut_down(2000); });
     if (!watch) return report_failure(watch.error());
     interrupt = std::move(*watch);

@@ -231,7 +231,8 @@ struct Start {
   std::vector<std::uint32_t> node_tasks;
   std::string cores;  // the job's cores on this node
   std::string gpus;
-  bool bind = true;  // to the cores; false: a declared shape, cores are only numbers
+  bool hides_gpus = false;  // the instance has some: tasks that get none are shown none
+  bool bind = true;         // to the cores; false: a declared shape, cores are only numbers
   // Standard input: a file, or of these tasks ("all", or an idset of ranks) what "agent.input"
   // brings; both empty: /dev/null. "{{taskid}}" as in output.
   std::string input, input_tasks;
@@ -242,6 +243,7 @@ struct Start {
   // Output and error may be written elsewhere meanwhile: what is little comes with Finished, and
   // there are no such files (streams/output_slots.hpp).
   bool in_slot = false;
+  bool slurm_names = false;        // the tasks find SLURM_* beside HOLON_*
   bool label = false;              // each line begins with "RANK: "
   std::uint64_t output_limit = 0;  // bytes that are kept of output and error together; 0: all
   std::int64_t limit = 0;          // ms from the first task's start to SIGTERM; 0: none
@@ -273,11 +275,12 @@ struct Start {
   // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, attempt, path, program, tasks, ntasks, nnodes, node_index,
-                                nodelist, node_tasks, cores, gpus, bind, input, input_tasks, output,
-                                error, truncate, in_slot, label, output_limit, limit, grace,
-                                warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-                                file_mask, memory, kill_on_bad_exit, mpi, part_tasks, dealt, part,
-                                env, user, own_output, own_error, secrets)
+                                nodelist, node_tasks, cores, gpus, hides_gpus, bind, input,
+                                input_tasks, output, error, truncate, in_slot, slurm_names, label,
+                                output_limit, limit, grace, warn_signal, warn_before, prolog,
+                                epilog, hook_timeout, rlimits, file_mask, memory, kill_on_bad_exit,
+                                mpi, part_tasks, dealt, part, env, user, own_output, own_error,
+                                secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

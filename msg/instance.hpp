@@ -65,6 +65,10 @@ struct JobRecord {
   std::uint64_t tasks_timeout = 0, tasks_started = 0;
   std::int64_t tasks_wait_ms = 0, tasks_run_ms = 0, tasks_core_ms = 0;
   bool tasks_open = false;  // of an array: it may get more, and is not over before it is closed
+  std::string entry;        // of a task of an array: what it was given (HOLON_ENTRY)
+  // What ended it or kept it from running, where that was not its tasks: cancel, timeout,
+  // dependency, preempt, ...
+  std::string exception;
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -77,7 +81,7 @@ struct JobRecord {
                                 preemptions, t_suspended, array, index, tasks, tasks_pending,
                                 tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
                                 tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
-                                tasks_core_ms, tasks_open, as_of)
+                                tasks_core_ms, tasks_open, as_of, entry, exception)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is
@@ -118,7 +122,8 @@ struct JobFilter {
 struct JobsRequest {
   bool all = false;                // inactive ones too
   bool recursive = false;          // jobs of child instances too, dead or alive
-  std::vector<std::uint64_t> ids;  // only these; empty: no such filter
+  std::vector<std::uint64_t> ids;  // only these, as far as there are such jobs (Errc::not_found if
+                                   // there is none); empty: no such filter
   std::uint64_t limit = 0;         // at most so many, the newest ones; 0: no limit
   std::int64_t timeout = 0;        // ms a child may take to answer (recursive); 0: as configured
   std::string after;               // `next` of the answer before; empty: the first page

@@ -6,21 +6,13 @@
 
 namespace holon::sim {
 
-namespace {
-
-Result<resource::GraphSpec> read(const std::string& resources) {
-  const std::size_t first = resources.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || resources[first] != '{') return resource::read_shape(resources);
-  if (resources.find("\"graph\"") != std::string::npos) return resource::read_jgf(resources);
-  return resource::read_rv1(resources, resource::Rv1Use::scheduling_first);
+Result<GraphMachine> graph_machine(const std::string& shape) {
+  const Result<resource::GraphSpec> spec = resource::read_shape(shape);
+  return spec ? graph_machine(*spec) : tl::unexpected(spec.error());
 }
 
-}  // namespace
-
-Result<GraphMachine> graph_machine(const std::string& resources) {
-  const Result<resource::GraphSpec> spec = read(resources);
-  if (!spec) return tl::unexpected(spec.error());
-  Result<resource::ResourceStore> store = resource::ResourceStore::load(*spec, {});
+Result<GraphMachine> graph_machine(const resource::GraphSpec& spec) {
+  Result<resource::ResourceStore> store = resource::ResourceStore::load(spec, {});
   if (!store) return tl::unexpected(store.error());
   GraphMachine machine;
   machine.cores = store->total("core");

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include "resource/graph/spec.hpp"
 #include "sim/study.hpp"
 
 namespace holon::sim {
@@ -11,9 +12,10 @@ struct GraphMachine {
   std::int64_t cores = 0;  // its processors
 };
 
-// `resources` is JGF or Rv1 text, or a shape ("node=4/core=8"). Errors: those of the reader;
-// invalid_argument if there is no core.
-Result<GraphMachine> graph_machine(const std::string& resources);
+// Errors: those of ResourceStore::load(); invalid_argument if there is no core.
+Result<GraphMachine> graph_machine(const resource::GraphSpec& spec);
+// Of a shape ("node=4/core=8"). Errors: those of read_shape(), too.
+Result<GraphMachine> graph_machine(const std::string& shape);
 
 // A trace's job as single cores anywhere.
 qmanager::JobRequest graph_request(const TraceJob& job);

@@ -109,7 +109,7 @@ class JsonLinesReader {
     if (job.id < 1) return issue("id", "it is not above 0");
     if (!ids_.insert(job.id).second)
       return issue("id", fmt::format("job {} is here twice", job.id));
-    if (job.submit < 0) return issue("submit", "a number that is not below 0 is needed");
+    if (job.submit < 0) return issue("submit", "it is missing, or below 0 (seconds; 0 or more)");
     if (job.procs < 1) return issue("procs", "a number above 0 is needed");
     if (job.run < 1) return issue("run", "a number above 0 is needed");
     if (job.limit < 0) return issue("limit", "it is below 0");

@@ -573,4 +573,9 @@ Subscription Reactor::before_waiting(Callback callback) {
   return impl_->add_hook(std::move(callback), true);
 }
 
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace holon::transport

@@ -148,4 +148,9 @@ class Reactor {
   std::shared_ptr<Impl> impl_;
 };
 
+// Was this process told to ignore the signal before it began? nohup(1) starts a program with SIGHUP
+// ignored, a shell without job control one in the background with SIGINT and SIGQUIT ignored: a
+// program that finds a signal ignored leaves it so. on_signal() would deliver it all the same.
+bool is_ignored(int signal);
+
 }  // namespace holon::transport

@@ -1,16 +1,12 @@
 #include "cli/options/array_options.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "base/idset.hpp"
-#include "base/text/nesting.hpp"
-#include "base/whole_file.hpp"
+#include "cli/entries.hpp"
 #include "instance/job/wishes.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
@@ -24,59 +20,6 @@ std::optional<std::int64_t> index_of(std::string_view digits) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
   const bool whole = error == std::errc{} && end == digits.data() + digits.size();
   return whole && n >= 0 && n <= instance::kMostIndex ? std::optional(n) : std::nullopt;
-}
-
-// Several times what an instance takes as entries: whoever has more is told what takes them.
-constexpr std::size_t kLargestEntriesFile = std::size_t{64} << 20;  // bytes
-
-Result<std::vector<std::string>> lines_of_file(const std::string& file, const char* option) {
-  const auto text = read_whole_file(file, kLargestEntriesFile);
-  if (!text) return fail(Errc::invalid_argument, file + ": " + text.error().what, option);
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text->size();) {
-    const std::size_t end = std::min(text->find('\n', begin), text->size());
-    std::string line = text->substr(begin, end - begin);
-    if (auto good = check_text(line, fmt::format("{}:{}", file, lines.size() + 1)); !good)
-      return tl::unexpected(good.error());
-    lines.push_back(std::move(line));
-    begin = end + 1;
-  }
-  if (lines.empty()) return fail(Errc::invalid_argument, file + " has no lines", option);
-  return lines;
-}
-
-// A list, whose elements they are, or one value a line.
-Result<std::vector<std::string>> entries_of_json(const std::string& file) {
-  using nlohmann::ordered_json;
-  auto lines = lines_of_file(file, "--each-json");
-  if (!lines) return lines;
-  const std::string text = fmt::format("{}", fmt::join(*lines, "\n"));
-  const auto whole = ordered_json::parse(text, nullptr, false);
-  const auto too_deep = [](std::string where) {
-    return fail(Errc::invalid_argument,
-                fmt::format("nests deeper than {} levels", launch::kMostEntryNesting),
-                std::move(where));
-  };
-  std::vector<std::string> entries;
-  if (whole.is_array() && json_nesting(text) > launch::kMostEntryNesting + 1) return too_deep(file);
-  if (whole.is_array()) {
-    for (const auto& entry : whole) entries.push_back(entry.dump());
-    if (entries.empty())
-      return fail(Errc::invalid_argument, file + " is a list without elements", "--each-json");
-    return entries;
-  }
-  for (std::size_t i = 0; i < lines->size(); ++i) {
-    if ((*lines)[i].find_first_not_of(" \t\r") == std::string::npos) continue;
-    const auto entry = ordered_json::parse((*lines)[i], nullptr, false);
-    if (entry.is_discarded())
-      return fail(Errc::invalid_argument, "is no JSON; a list, or one value a line, is accepted",
-                  fmt::format("{}:{}", file, i + 1));
-    if (json_nesting((*lines)[i]) > launch::kMostEntryNesting)
-      return too_deep(fmt::format("{}:{}", file, i + 1));
-    entries.push_back(entry.dump());
-  }
-  if (entries.empty()) return fail(Errc::invalid_argument, file + " has no values", "--each-json");
-  return entries;
 }
 
 // Each {{entry.FIELD}} stands for something in each task.
@@ -98,7 +41,8 @@ Status check_bounds(const ArrayOptions& options, bool is_array) {
     if (!n) return {};
     if (!is_array)
       return fail(Errc::invalid_argument,
-                  "is about arrays: --array, --each-line, --each-json or ':::'", option);
+                  "is about arrays: --array, --each-line, --each-csv, --each-json or ':::'",
+                  option);
     if (*n >= least && *n <= instance::kMostIndex) return {};
     return fail(Errc::invalid_argument,
                 fmt::format("{} is not accepted; {} to {} are", *n, least, instance::kMostIndex),
@@ -106,20 +50,6 @@ Status check_bounds(const ArrayOptions& options, bool is_array) {
   };
   if (auto good = check(options.max_running, 1, "--max-running"); !good) return good;
   return check(options.max_fails, 0, "--max-fails");
-}
-
-// What stands behind ":::"; nothing where there is none.
-Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::string>& command) {
-  const auto mark = std::find(command.begin(), command.end(), ":::");
-  if (mark == command.end()) return std::nullopt;
-  std::vector<std::string> words(mark + 1, command.end());
-  command.erase(mark, command.end());
-  if (command.empty())
-    return fail(Errc::invalid_argument, "there is no command before it", "':::'");
-  if (words.empty()) return fail(Errc::invalid_argument, "there is nothing behind it", "':::'");
-  for (const auto& word : words)
-    if (auto good = check_text(word, "':::'"); !good) return tl::unexpected(good.error());
-  return words;
 }
 
 // An instance takes jobspecs of 8 MiB and kMaxJobspecValues; some of both is for the rest of one.
@@ -199,7 +129,8 @@ Result<IndexRange> parse_indices(const std::string& word) {
   const auto first = index_of(range.substr(0, dash));
   const auto last = dash == std::string::npos ? first : index_of(range.substr(dash + 1));
   const auto step = colon == std::string::npos ? 1 : index_of(indices.substr(colon + 1));
-  const bool good = first && last && step && bounded && *first <= *last && *step >= 1;
+  const bool good = first && last && step && bounded && *first <= *last && *step >= 1 &&
+                    (colon == std::string::npos || dash != std::string::npos);
   if (good) return IndexRange{*first, *step, (*last - *first) / *step + 1, *most};
   return fail(Errc::invalid_argument,
               fmt::format("'{}' is no range of indices{}; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 "
@@ -223,7 +154,11 @@ void add_array_options(Parser& parser, ArrayOptions& options) {
           "COMMAND, --output and --error")
       .option("--each-line", options.each_line, "FILE",
               "an array, a task for each line; it is HOLON_ENTRY, and {{entry}} in COMMAND or else "
-              "its last argument; as behind ':::'")
+              "its last argument; as behind ':::', of which several are all their combinations; - "
+              "is standard input")
+      .option("--each-csv", options.each_csv, "FILE",
+              "the same of a table with commas, whose first line names the columns: "
+              "{{entry.COLUMN}}")
       .option("--each-json", options.each_json, "FILE",
               "the same of a JSON list, or of one JSON value a line; {{entry.FIELD}} is a member "
               "of an entry, in COMMAND, --name, --output and --error")
@@ -238,14 +173,14 @@ void add_array_options(Parser& parser, ArrayOptions& options) {
 
 Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
                                                std::vector<std::string>& command, bool wrapped) {
-  auto words = take_words(command);
+  auto words = take_words(command, kMostEntries);
   if (!words) return tl::unexpected(words.error());
   const int ways = options.indices.has_value() + !options.each_line.empty() +
-                   !options.each_json.empty() + words->has_value();
+                   !options.each_json.empty() + !options.each_csv.empty() + words->has_value();
   if (ways > 1)
     return fail(Errc::invalid_argument,
-                "one of --array, --each-line, --each-json and ':::' is accepted, not several of "
-                "them");
+                "one of --array, --each-line, --each-csv, --each-json and ':::' is accepted, not "
+                "several of them");
   if (auto good = check_bounds(options, ways > 0 || options.open); !good)
     return tl::unexpected(good.error());
   if (ways == 0 && !options.open) return std::nullopt;
@@ -256,17 +191,21 @@ Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
   array.max_fails = options.max_fails;
   if (options.indices || ways == 0) return array;
   if (*words) {
-    array.entries = std::move(**words);
+    array.entries = std::move((*words)->entries);
   } else {
-    auto read = options.each_line.empty() ? entries_of_json(options.each_json)
-                                          : lines_of_file(options.each_line, "--each-line");
+    auto read = !options.each_line.empty()  ? lines_of_file(options.each_line, "--each-line")
+                : !options.each_csv.empty() ? entries_of_csv(options.each_csv)
+                                            : entries_of_json(options.each_json);
     if (!read) return tl::unexpected(read.error());
     array.entries = std::move(*read);
   }
   if (auto good = check_size(options, array.entries); !good) return tl::unexpected(good.error());
   const auto holds = [](const std::string& w) { return w.find("{{entry") != std::string::npos; };
-  if (!wrapped && std::none_of(command.begin(), command.end(), holds))
-    command.push_back("{{entry}}");
+  if (!wrapped && std::none_of(command.begin(), command.end(), holds)) {
+    if (!*words || (*words)->lists == 1) command.push_back("{{entry}}");
+    for (std::size_t i = 0; *words && (*words)->lists > 1 && i < (*words)->lists; ++i)
+      command.push_back(fmt::format("{{{{entry.{}}}}}", i));
+  }
   if (auto good = check_fields(array.entries, command); !good) return tl::unexpected(good.error());
   array.indices.count = static_cast<std::int64_t>(array.entries.size());
   return array;

@@ -11,13 +11,13 @@
 namespace holon::cli {
 
 struct ArrayOptions {
-  std::optional<IndexRange> indices;  // --array
-  std::string each_line, each_json;   // files; empty: not given
+  std::optional<IndexRange> indices;           // --array
+  std::string each_line, each_csv, each_json;  // files; "-": standard input; empty: not given
   std::optional<std::int64_t> max_running, max_fails;
   bool open = false;
 };
 
-// --array, --each-line, --each-json, --max-running, --max-fails, --open.
+// --array, --each-line, --each-csv, --each-json, --max-running, --max-fails, --open.
 void add_array_options(Parser& parser, ArrayOptions& options);
 
 // "1-10", "0-100:2", "7", "1,3,5-7", each with "%50" behind it. Errors: invalid_argument.

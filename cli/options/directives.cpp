@@ -13,7 +13,7 @@ constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kMarks[] = {"#", "//", "--", ";", "%"};
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-enum class Tag { holon, slurm, flux };
+enum class Tag { holon, slurm, flux, foreign };
 
 struct Tagged {
   Tag tag;
@@ -43,6 +43,9 @@ std::optional<Tagged> tagged(std::string_view line) {
     const auto rest = line.substr(word.size());
     if (rest.empty() || is_blank(rest.front())) return Tagged{tag, rest};
   }
+  for (const std::string_view word : {"#PBS", "#BSUB", "#$", "#COBALT", "#OAR"})
+    if (line.starts_with(word) && line.size() > word.size() && is_blank(line[word.size()]))
+      return Tagged{Tag::foreign, word};
   const auto text = comment(line);
   if (!text) return std::nullopt;
   const auto words = without_blanks(*text);
@@ -56,7 +59,8 @@ std::optional<Tagged> tagged(std::string_view line) {
 void add(Directives& into, const Tagged& found, int line) {
   auto& list = found.tag == Tag::holon   ? into.holon
                : found.tag == Tag::slurm ? into.slurm
-                                         : into.flux;
+               : found.tag == Tag::flux  ? into.flux
+                                         : into.foreign;
   list.push_back({line, std::string(found.rest)});
 }
 

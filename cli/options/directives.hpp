@@ -21,6 +21,8 @@ struct Directive {
 
 struct Directives {
   std::vector<Directive> holon, slurm, flux;
+  // Of PBS, LSF and Grid Engine: the tag of each, "#PBS".
+  std::vector<Directive> foreign;
   int late_holon = 0;  // the first one behind the first command, which is not read; 0: none
 };
 

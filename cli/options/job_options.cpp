@@ -47,6 +47,7 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
     shell["input"]["stdin"] = file(*options.input);
   if (options.label_io) shell["label-io"] = true;
   if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
+  if (options.names_of_slurm) shell["slurm-names"] = true;
   if (options.mpi) shell["mpi"] = *options.mpi;
   if (options.distribution) shell["taskmap"] = {{"scheme", *options.distribution}, {"value", ""}};
   if (!options.rlimits.empty()) shell["rlimit"] = options.rlimits;
@@ -486,9 +487,10 @@ void add_task_options(Parser& parser, JobOptions& options) {
 
 void add_job_options(Parser& parser, JobOptions& options) {
   parser.group("Job")
-      .option(
-          "--env", options.environment, "RULE",
-          "NAME=VALUE sets, NAME passes on, -PATTERN takes out (-* everything); may be repeated")
+      .option("--env", options.environment, "RULE",
+              "NAME=VALUE sets, NAME or a PATTERN passes on, -PATTERN takes out (-* everything); "
+              "may be "
+              "repeated. What says where the job around runs is passed on only so: 'SLURM_*'")
       .adds_up()
       .option("-D,--cwd|--chdir", options.shape.cwd, "DIR", "where it runs; here unless given")
       .option("-o,--output", options.output, "FILE",
@@ -496,6 +498,7 @@ void add_job_options(Parser& parser, JobOptions& options) {
       .option("-e,--error", options.error, "FILE", "standard error; with the output unless given")
       .flag("-l,--label-io|--label", options.label_io,
             "begin each line of output with the task's number")
+      .hidden_flag(kNamesOfSlurm, options.names_of_slurm)
       .flag("--dry-run", options.dry_run, "print the jobspec, submit nothing");
 }
 
@@ -503,7 +506,7 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
   JobRequest made;
   const Environment process = process_environment();
   const bool is_ours = options.for_user.empty();
-  auto environment = apply_environment(is_ours ? without_own_variables(process) : Environment(),
+  auto environment = apply_environment(is_ours ? environment_for_tasks(process) : Environment(),
                                        process, options.environment);
   if (!environment) return tl::unexpected(environment.error());
 

@@ -57,6 +57,7 @@ struct JobOptions {
   std::vector<resource::AddedFile> files;       // that go along with the job
   std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
   std::optional<std::string> distribution;      // block, cyclic
+  bool names_of_slurm = false;                  // tasks find SLURM_* beside HOLON_*
   std::vector<std::string> environment;         // rules in the order given, see apply_environment()
   bool dry_run = false;
   // For the scheduler:
@@ -74,6 +75,10 @@ struct JobOptions {
   std::optional<ArrayRequest> array;
   Time begin = 0;  // not before then, ms since the epoch; 0: at any time
 };
+
+// What a translated script of Slurm has among its options, and nobody types:
+// JobOptions::names_of_slurm.
+inline constexpr const char* kNamesOfSlurm = "--names-of-slurm";
 
 // Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
 // ("-n,--nslots").
@@ -107,8 +112,9 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
 // Says on io.err which variables are left out, if any.
 void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made);
 
-// `base` after the rules of --env, in order: NAME=VALUE sets, NAME takes it from `process`,
-// -PATTERN (with * and ?) takes names out. Errors: invalid_argument (no such name in `process`).
+// `base` after the rules of --env, in order: NAME=VALUE sets, NAME or a pattern (with * and ?)
+// takes from `process`, -PATTERN takes names out. Errors: invalid_argument (no such name in
+// `process`).
 using Environment = std::map<std::string, std::string>;
 Result<Environment> apply_environment(Environment base, const Environment& process,
                                       const std::vector<std::string>& rules);
@@ -117,7 +123,8 @@ Result<Environment> apply_environment(Environment base, const Environment& proce
 std::string user_name();
 
 Environment process_environment();
-// Without HOLON_*, which belong to the job this process runs in.
-Environment without_own_variables(Environment environment);
+// Without HOLON_*, which belong to the job this process runs in, and without what says where and
+// how large a batch job around it is (batch/outer_variables.hpp).
+Environment environment_for_tasks(Environment environment);
 
 }  // namespace holon::cli

@@ -3,6 +3,8 @@
 // whole number".
 #include "cli/options/parser.hpp"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -105,6 +107,7 @@ struct Parser::State {
   std::string wrapped;       // what stands behind "--wrap="; "true" where nothing does
   bool* wrap_given = nullptr;
   bool wraps_commands = false;
+  bool reads_input = false;
   bool takes_empty = false;
   ScriptReader script;
 
@@ -243,6 +246,11 @@ Parser& Parser::command(std::string name, std::vector<std::string>& target, std:
   return *this;
 }
 
+Parser& Parser::or_standard_input() {
+  state_->reads_input = true;
+  return *this;
+}
+
 Parser& Parser::wrap(bool& given, std::string help, bool or_command) {
   state_->wraps_commands = or_command;
   state_->wrap_given = &given;
@@ -273,6 +281,25 @@ std::vector<std::string> Parser::names() const {
     for (const auto& name : option->get_snames()) all.push_back("-" + name);
   }
   return all;
+}
+
+std::string Parser::said_in(const Layer& layer, const std::string& name) const {
+  const State::Value* value = state_->find(name);
+  std::string said;
+  if (value == nullptr) return said;
+  for (const auto& line : layer) {
+    for (std::size_t i = 0; i < line.words.size(); ++i) {
+      const std::string& word = line.words[i];
+      const bool is_letter = word.size() > 1 && word[0] == '-' && word[1] != '-';
+      const auto cut = std::min(is_letter ? 2 : word.find('='), word.size());
+      if (!has_name(value->names, word.substr(0, cut))) continue;
+      if (cut < word.size())
+        said = word.substr(is_letter ? cut : cut + 1);
+      else if (i + 1 < line.words.size())
+        said = line.words[++i];
+    }
+  }
+  return said;
 }
 
 std::string Parser::typed(const std::string& name) const {
@@ -399,6 +426,8 @@ std::optional<Error> Parser::State::take_command() {
   if (!command->empty() && command->front().empty() && !wants_help)
     return Error{Errc::invalid_argument, "'' is no command: it is an empty string",
                  command_name.substr(0, command_name.find(' '))};
+  if (command->empty() && reads_input && !wants_help && isatty(STDIN_FILENO) == 0)
+    command->emplace_back("-");
   if (command->empty() && command_required && !wants_help)
     return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
   return std::nullopt;
@@ -414,8 +443,9 @@ std::optional<Error> Parser::State::take_wrapped() {
   if (wrap_given == nullptr || wrapped.empty()) return std::nullopt;
   *wrap_given = true;
   if (wrapped != "true") command->insert(command->begin(), wrapped);
-  if (command->size() == 1) {
-    *command = {"/bin/sh", "-c", command->front()};
+  // Behind ":::" stands what tells the tasks of an array apart.
+  if (command->size() == 1 || (!command->empty() && (*command)[1] == ":::")) {
+    command->insert(command->begin(), {"/bin/sh", "-c"});
     return std::nullopt;
   }
   const bool is_line = !command->empty() && command->front().find(' ') != std::string::npos;

@@ -66,6 +66,8 @@ class Parser {
   // of its own included. `required`: parse() fails without one.
   Parser& command(std::string name, std::vector<std::string>& target, std::string help,
                   bool required);
+  // A COMMAND that is missing is "-", unless standard input is a terminal. REQUIRES: after command().
+  Parser& or_standard_input();
   // --wrap: the command is one line for the shell, as --wrap "a; b" or --wrap="a; b". Several words
   // are refused, unless they may be a command and its arguments all the same (`or_command`).
   // REQUIRES: after command().
@@ -89,6 +91,8 @@ class Parser {
   std::vector<std::string> names() const;     // of all options that the help shows
   // What the command line gives last for this option; empty: nothing.
   std::string typed(const std::string& name) const;
+  // The same of the lines of a layer, as far as the option stands there by one of its names.
+  std::string said_in(const Layer& layer, const std::string& name) const;
   // The error with the line of the script in front, if it is about an option that came from there.
   Error located(Error error) const;
 

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <array>
 #include <filesystem>
 #include <ostream>
 
+#include "base/whole_file.hpp"
 #include "cli/options/directives.hpp"
 #include "cli/options/translate.hpp"
 #include "cli/show/table.hpp"
@@ -26,44 +30,87 @@ class Script {
 
   Result<std::vector<Parser::Layer>> read(const std::string& command) const {
     std::vector<Parser::Layer> layers;
+    if (command == "-") return read_input();
     if (looked_for_ == LookedFor::in_path && command.find('/') == std::string::npos) return layers;
     std::error_code error;
     const fs::path file = fs::absolute(folder() / command, error).lexically_normal();
     if (error) return layers;
-    const Directives found = directives_of_file(file.string());
-    tell_unread(command, found);
-    if (options_.translate) {
-      if (auto good = add(layers, found.slurm, command, translate_slurm); !good)
-        return tl::unexpected(good.error());
-      if (auto good = add(layers, found.flux, command, translate_flux); !good)
-        return tl::unexpected(good.error());
-    }
-    auto ours = words_of(found.holon, command);
-    if (!ours) return tl::unexpected(ours.error());
-    layers.push_back(std::move(*ours));
-    for (const auto& layer : layers)
+    auto read = layers_of(directives_of_file(file.string()), command);
+    if (!read) return read;
+    for (const auto& layer : *read)
       if (!layer.empty()) options_.file = file.string();
-    return layers;
+    return read;
   }
 
  private:
+  Result<std::vector<Parser::Layer>> read_input() const {
+    const std::string name = "standard input";
+    auto text = read_whole_file("/dev/stdin", resource::kMostAddedBytes);
+    if (!text) return fail(text.error().code, text.error().what, name);
+    if (text->empty()) return fail(Errc::invalid_argument, "there is no script on it", name);
+    if (!text->starts_with("#!"))
+      return fail(Errc::invalid_argument,
+                  "a script begins with #! and what runs it, such as #!/bin/sh", name + ":1");
+    options_.text = std::move(*text);
+    return layers_of(directives_in(*options_.text), name);
+  }
+
+  Result<std::vector<Parser::Layer>> layers_of(const Directives& found,
+                                               const std::string& command) const {
+    std::vector<Parser::Layer> layers;
+    tell_unread(command, found);
+    auto ours = words_of(found.holon, command);
+    if (!ours) return tl::unexpected(ours.error());
+    if (options_.translate) {
+      if (auto good = add(layers, found.slurm, command, translate_slurm, *ours); !good)
+        return tl::unexpected(good.error());
+      if (auto good = add(layers, found.flux, command, translate_flux, *ours); !good)
+        return tl::unexpected(good.error());
+      if (!found.slurm.empty()) layers.push_back(names_of_slurm(command));
+    }
+    layers.push_back(std::move(*ours));
+    return layers;
+  }
+
   // A job's command is looked for in the job's folder, a child's script here.
   fs::path folder() const {
     return looked_for_ == LookedFor::here ? fs::path() : fs::path(parser_.typed("--cwd"));
   }
 
-  using Translator = Translated (*)(const Parser::Layer&, const Knows&);
+  using Translator = Result<Translated> (*)(const Parser::Layer&, const Around&);
   Status add(std::vector<Parser::Layer>& layers, const std::vector<Directive>& directives,
-             const std::string& name, Translator translate) const {
+             const std::string& name, Translator translate, const Parser::Layer& ours) const {
     const auto lines = words_of(directives, name);
     if (!lines) return tl::unexpected(lines.error());
-    Translated made =
-        translate(*lines, [this](const std::string& option) { return parser_.knows(option); });
-    for (const auto& text : made.no_equal) tell(text + ": this has no equal");
-    if (made.many_tasks && looked_for_ == LookedFor::in_path)
+    if (lines->empty()) return {};
+    const Around around{[this](const std::string& option) { return parser_.knows(option); },
+                        [this, &ours](const std::string& option) {
+                          const auto typed = parser_.typed(option);
+                          return typed.empty() ? parser_.said_in(ours, option) : typed;
+                        }};
+    auto made = translate(*lines, around);
+    if (!made) return tl::unexpected(made.error());
+    for (const auto& text : made->no_equal) tell(text);
+    if (made->many_tasks && looked_for_ == LookedFor::in_path)
       tell(name + ": each task runs the script; `holon batch` runs it once");
-    layers.push_back(std::move(made.lines));
+    for (const auto& variable : made->environment)
+      made->lines.push_back({name, {"--env=" + variable}});
+    layers.push_back(std::move(made->lines));
     return {};
+  }
+
+  // What sbatch sets for each script; `--export` takes none of it away.
+  Parser::Layer names_of_slurm(const std::string& name) const {
+    std::error_code error;
+    std::array<char, 256> host{};
+    gethostname(host.data(), host.size() - 1);
+    Parser::Line line{name, {kNamesOfSlurm}};
+    for (const auto& [variable, value] :
+         {std::pair("SLURM_SUBMIT_DIR", fs::current_path(error).string()),
+          {"SLURM_SUBMIT_HOST", std::string(host.data())},
+          {"SLURM_JOB_USER", user_name()}})
+      line.words.push_back(std::string("--env=") + variable + "=" + value);
+    return {line};
   }
 
   void tell(const std::string& text) const {
@@ -74,6 +121,11 @@ class Script {
     if (found.late_holon > 0)
       tell(fmt::format("{}:{}: not read: options stand before the first command", name,
                        found.late_holon));
+    if (!found.foreign.empty())
+      tell(
+          fmt::format("{}:{}: {} lines are not read; `#HOLON -n 4 -t 1h` lines are, and #SBATCH "
+                      "and flux: lines with --translate",
+                      name, found.foreign.front().line, found.foreign.front().text));
     if (!found.holon.empty() || options_.translate) return;
     if (!found.slurm.empty())
       tell(fmt::format("{}:{}: #SBATCH lines are not read; --translate reads them", name,
@@ -91,6 +143,15 @@ class Script {
 };
 
 }  // namespace
+
+void add_script_of_input(const ScriptOptions& script, JobOptions& job,
+                         std::vector<std::string>& command) {
+  if (!script.text) return;
+  const std::string name = "script";
+  job.files.push_back({name, 0700, *script.text});
+  command.front() = "{{tmpdir}}/" + name;
+  if (job.shape.name.empty()) job.shape.name = name;
+}
 
 void add_script_options(Parser& parser, Invocation& call, const std::string& verb,
                         LookedFor looked_for, ScriptOptions& options) {

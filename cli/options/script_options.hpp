@@ -1,7 +1,10 @@
 // script_options.hpp - options that a script has in lines of its own.
 #pragma once
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 
 namespace holon::cli {
@@ -11,7 +14,14 @@ struct ScriptOptions {
   // The absolute name of the script, if options were taken from it; else empty. It is found by
   // that name also where the script itself chooses another folder to run in.
   std::string file;
+  // The script itself, where COMMAND is "-": it came by standard input.
+  std::optional<std::string> text;
 };
+
+// Makes the script of standard input one of the job's files, and `command` the word by which it is
+// found there. Nothing where there is none.
+void add_script_of_input(const ScriptOptions& script, JobOptions& job,
+                         std::vector<std::string>& command);
 
 // Where a command without '/' is looked for.
 enum class LookedFor { in_path, here };

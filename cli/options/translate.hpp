@@ -10,15 +10,25 @@
 namespace holon::cli {
 
 struct Translated {
-  Parser::Layer lines;                // with the places of the lines they come from
-  std::vector<std::string> no_equal;  // "fit.sh:4: --mail-type END"
-  bool many_tasks = false;            // more than one task, or an unknown number of them
+  Parser::Layer lines;                   // with the places of the lines they come from
+  std::vector<std::string> no_equal;     // "fit.sh:4: --mail-type END: ignored; ..."
+  bool many_tasks = false;               // more than one task, or an unknown number of them
+  std::vector<std::string> environment;  // "SLURM_NTASKS=4": what a script finds of its options
 };
 
-// `knows`: does the verb have this option? An option of Slurm's or Flux's whose equal the verb
-// lacks is one without an equal. Values are checked by whoever reads the options.
-using Knows = std::function<bool(const std::string& option)>;
-Translated translate_slurm(const Parser::Layer& lines, const Knows& knows);
-Translated translate_flux(const Parser::Layer& lines, const Knows& knows);
+// The command line around a script. An option of Slurm's or Flux's whose equal the verb lacks is
+// one without an equal. What is computed from several options (memory of a node, GPUs of a job) is
+// computed from those that hold in the end: an option of the command line stands in for the
+// script's.
+struct Around {
+  // Does the verb have this option of ours?
+  std::function<bool(const std::string& option)> knows;
+  // What the command line, or a #HOLON line, gives for it; "": nothing.
+  std::function<std::string(const std::string& option)> typed;
+};
+// Values are checked by whoever reads the options. Errors: invalid_argument (what would become
+// another job than was meant: an array where the verb makes none).
+Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& around);
+Result<Translated> translate_flux(const Parser::Layer& lines, const Around& around);
 
 }  // namespace holon::cli

@@ -78,10 +78,10 @@ constexpr Equal kFlux[] = {
 
 }  // namespace
 
-Translated translate_flux(const Parser::Layer& lines, const Knows& knows) {
-  Translation of(kFlux, knows);
+Result<Translated> translate_flux(const Parser::Layer& lines, const Around& around) {
+  Translation of(kFlux, around);
   of.read(lines);
-  of.count_tasks("--tasks-per-node");
+  of.count_tasks({"--tasks-per-node"});
   return std::move(of).finish();
 }
 

@@ -1,16 +1,59 @@
 // As sbatch(1) of Slurm 22.05 documents its options.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 
+#include "base/idset.hpp"
 #include "cli/options/array_options.hpp"
+#include "cli/options/job_options.hpp"
 #include "cli/options/translation.hpp"
 
 namespace holon::cli {
 namespace {
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// "0-36:00", "1:90:00", "1-": each number carries over into the next. A value that is no time is
+// left as it is, for the reader of the option to refuse.
 Text a_limit(const std::string& value) {
-  return value == "UNLIMITED" || value == "INFINITE" || value == "infinite" ? "inf" : value;
+  const std::string word = lower(value);
+  if (word == "unlimited" || word == "infinite" || word == "-1") return "inf";
+  const auto dash = value.find('-');
+  const bool has_days = dash != std::string::npos;
+  std::vector<std::int64_t> numbers;
+  std::string rest = has_days ? value.substr(dash + 1) : value;
+  if (has_days) rest = value.substr(0, dash) + (rest.empty() ? "" : ":" + rest);
+  for (rest += ':'; !rest.empty(); rest.erase(0, rest.find(':') + 1)) {
+    const std::string digits = rest.substr(0, rest.find(':'));
+    if (digits.empty() || digits.size() > 9 ||
+        digits.find_first_not_of("0123456789") != std::string::npos)
+      return value;
+    numbers.push_back(std::stoll(digits));
+  }
+  // days-hours:minutes:seconds; minutes:seconds; hours:minutes:seconds
+  constexpr std::int64_t kMinute = 60, kHour = 3'600, kDay = 86'400;
+  const std::vector<std::int64_t> units =
+      has_days              ? std::vector{kDay, kHour, kMinute, std::int64_t{1}}
+      : numbers.size() == 3 ? std::vector{kHour, kMinute, std::int64_t{1}}
+                            : std::vector{kMinute, std::int64_t{1}};
+  if (numbers.size() > units.size()) return value;
+  std::int64_t seconds = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) seconds += numbers[i] * units[i];
+  return seconds == 0 ? Text("0") : fmt::format("{}s", seconds);
+}
+
+// "2", "2-2"; of a range that leaves a choice there is no equal.
+Text exact_nodes(const std::string& value) {
+  const auto dash = value.find('-');
+  const std::string least = value.substr(0, dash);
+  const bool is_exact = dash == std::string::npos || value.substr(dash + 1) == least;
+  return is_exact && count_of(least) ? Text(least) : std::nullopt;
 }
 
 // "%j-%t.log" is "{{id}}-{{taskid}}.log". Of an array %A is its id, %a the index of the task.
@@ -30,8 +73,10 @@ Text slurm_file(const std::string& value, bool of_array) {
       ours += "{{name}}";
     else if (letter == 't')
       ours += "{{taskid}}";
-    else if (letter == 'A' && of_array)
-      ours += "{{array.id}}";
+    else if (letter == 'A')
+      ours += of_array ? "{{array.id}}" : "{{id}}";
+    else if (letter == 'u')
+      ours += user_name();
     else if (letter == 'a' && of_array)
       ours += "{{array.index}}";
     else
@@ -40,9 +85,42 @@ Text slurm_file(const std::string& value, bool of_array) {
   return ours;
 }
 
-// Indices with steps in a list have no equal.
+// "1-4,10-20:5%2", also in brackets: the steps of a list are written out. What is no such list is
+// left as it is, for the reader of the option to refuse: a script for an array is no single job.
 Text slurm_array(const std::string& value) {
-  return parse_indices(value) ? Text(value) : std::nullopt;
+  std::string text = value;
+  const auto percent = text.find('%');
+  const std::string bound = percent == std::string::npos ? "" : text.substr(percent);
+  text.resize(std::min(percent, text.size()));
+  if (text.size() > 2 && text.front() == '[' && text.back() == ']')
+    text = text.substr(1, text.size() - 2);
+  if (parse_indices(text + bound)) return text + bound;
+  Idset indices;
+  for (text += ','; !text.empty(); text.erase(0, text.find(',') + 1)) {
+    const auto range = parse_indices(text.substr(0, text.find(',')));
+    if (!range || !range->list.empty()) return value;
+    for (std::int64_t i = 0; i < range->count; ++i)
+      indices.insert(static_cast<std::uint64_t>(range->first + i * range->step));
+  }
+  return indices.str() + bound;
+}
+
+// "USR1@120", "10": by default a minute before the end. To the batch shell alone (B:), and at the
+// beginning of a reservation (R:), no signal is sent.
+Text slurm_signal(const std::string& value) {
+  if (value.find(':') != std::string::npos) return std::nullopt;
+  return value.find('@') == std::string::npos ? value + "@60" : value;
+}
+
+// "2", "a100:2", "a100" (one): of which kind they are, holon does not ask.
+Text gpus_in(const std::string& value) {
+  const auto colon = value.find(':');
+  const std::string number = colon == std::string::npos ? value : value.substr(colon + 1);
+  if (number == "0" || count_of(number)) return number;
+  const bool is_kind = colon == std::string::npos && !value.empty() &&
+                       value.find_first_of("0123456789,") != 0 &&
+                       value.find(',') == std::string::npos;
+  return is_kind ? Text("1") : std::nullopt;
 }
 
 Text one_name(const std::string& value) {
@@ -90,13 +168,18 @@ Text over_nodes(const std::string& value) {
   return is_known ? Text(nodes) : std::nullopt;
 }
 
+// As often as `holon submit --requeue 3` in docs/coming-from/slurm.md: there it is without end.
+Text again(const std::string&) {
+  return "3";
+}
+
 Text held(const std::string&) {
   return "hold";
 }
 
 constexpr Equal kSlurm[] = {
     {"-n", "--ntasks", Takes::value, "-n"},
-    {"-N", "--nodes", Takes::value, "-N", a_number},
+    {"-N", "--nodes", Takes::value, "-N", exact_nodes},
     {"-c", "--cpus-per-task", Takes::value, "-c"},
     {"-t", "--time", Takes::value, "-t", a_limit},
     {"-J", "--job-name", Takes::value, "-J"},
@@ -113,12 +196,16 @@ constexpr Equal kSlurm[] = {
     {"-x", "--exclude", Takes::value, "--exclude"},
     {"-C", "--constraint", Takes::value, "--requires", features},
     {"-m", "--distribution", Takes::value, "--distribution", over_nodes},
-    {"", "--gpus-per-task", Takes::value, "-g", a_number},
+    {"", "--gpus-per-task", Takes::value, "-g", gpus_in},
+    {"", "--signal", Takes::value, "--signal", slurm_signal},
+    {"", "--requeue", Takes::nothing, "--requeue", again},
+    {"", "--reservation", Takes::value, ""},
     // Looked at together with others.
     {"-o", "--output", Takes::value, ""},
     {"-e", "--error", Takes::value, ""},
     {"-i", "--input", Takes::value, ""},
     {"", "--ntasks-per-node", Takes::value, ""},
+    {"", "--tasks-per-node", Takes::value, ""},
     {"", "--mem", Takes::value, ""},
     {"", "--mem-per-cpu", Takes::value, ""},
     {"", "--gres", Takes::value, ""},
@@ -133,13 +220,77 @@ constexpr Equal kSlurm[] = {
     {"-k", "--no-kill", Takes::joined_value, ""},
     {"-Q", "--quiet", Takes::nothing, ""},
     {"-v", "--verbose", Takes::nothing, ""},
-    {"", "--requeue", Takes::nothing, ""},
     {"", "--no-requeue", Takes::nothing, ""},
     {"", "--parsable", Takes::nothing, ""},
     {"", "--contiguous", Takes::nothing, ""},
     {"", "--spread-job", Takes::nothing, ""},
     {"", "--use-min-nodes", Takes::nothing, ""},
     {"", "--nice", Takes::joined_value, ""},
+    {"", "--get-user-env", Takes::joined_value, ""},
+    {"", "--propagate", Takes::joined_value, ""},
+    {"", "--reboot", Takes::nothing, ""},
+    {"", "--test-only", Takes::nothing, ""},
+    // With a value of their own. They stand here also because an abbreviation that could be one of
+    // them is none.
+    {"", "--acctg-freq", Takes::value, ""},
+    {"", "--batch", Takes::value, ""},
+    {"", "--bb", Takes::value, ""},
+    {"", "--bbf", Takes::value, ""},
+    {"-M", "--clusters", Takes::value, ""},
+    {"", "--cluster-constraint", Takes::value, ""},
+    {"", "--comment", Takes::value, ""},
+    {"", "--container", Takes::value, ""},
+    {"-S", "--core-spec", Takes::value, ""},
+    {"", "--cores-per-socket", Takes::value, ""},
+    {"", "--cpu-freq", Takes::value, ""},
+    {"", "--cpus-per-gpu", Takes::value, ""},
+    {"", "--deadline", Takes::value, ""},
+    {"", "--delay-boot", Takes::value, ""},
+    {"", "--export-file", Takes::value, ""},
+    {"-B", "--extra-node-info", Takes::value, ""},
+    {"", "--gid", Takes::value, ""},
+    {"", "--gpu-bind", Takes::value, ""},
+    {"", "--gpu-freq", Takes::value, ""},
+    {"", "--gpus-per-socket", Takes::value, ""},
+    {"", "--gres-flags", Takes::value, ""},
+    {"", "--hint", Takes::value, ""},
+    {"", "--kill-on-invalid-dep", Takes::value, ""},
+    {"", "--mail-type", Takes::value, ""},
+    {"", "--mail-user", Takes::value, ""},
+    {"", "--mcs-label", Takes::value, ""},
+    {"", "--mem-bind", Takes::value, ""},
+    {"", "--mem-per-gpu", Takes::value, ""},
+    {"", "--mincpus", Takes::value, ""},
+    {"", "--network", Takes::value, ""},
+    {"-F", "--nodefile", Takes::value, ""},
+    {"", "--ntasks-per-core", Takes::value, ""},
+    {"", "--ntasks-per-gpu", Takes::value, ""},
+    {"", "--ntasks-per-socket", Takes::value, ""},
+    {"", "--open-mode", Takes::value, ""},
+    {"", "--power", Takes::value, ""},
+    {"", "--priority", Takes::value, ""},
+    {"", "--profile", Takes::value, ""},
+    {"", "--sockets-per-node", Takes::value, ""},
+    {"", "--switches", Takes::value, ""},
+    {"", "--thread-spec", Takes::value, ""},
+    {"", "--threads-per-core", Takes::value, ""},
+    {"", "--time-min", Takes::value, ""},
+    {"", "--tmp", Takes::value, ""},
+    {"", "--uid", Takes::value, ""},
+    {"", "--wait-all-nodes", Takes::value, ""},
+    {"", "--wckey", Takes::value, ""},
+    {"", "--x11", Takes::joined_value, ""},
+};
+
+// What is missing here where an option is ignored; of the others there is no more to say.
+constexpr std::pair<std::string_view, std::string_view> kWhy[] = {
+    {"--mail-type", "holon sends no mail"},
+    {"--mail-user", "holon sends no mail"},
+    {"--wckey", "holon accounts by -A alone"},
+    {"--comment", "holon keeps no comment; --attr comment=TEXT is kept"},
+    {"--clusters", "holon schedules one machine"},
+    {"--reservation", "a reservation has a number here: --reservation ID"},
+    {"--open-mode", "output files are written anew"},
 };
 
 void files(Translation& of) {
@@ -155,15 +306,18 @@ void files(Translation& of) {
     }
 }
 
-// "4G", "512" (MiB), in MiB; nullopt also for 0, which is all that a node has.
-std::optional<std::int64_t> mebibytes(std::string text) {
-  std::int64_t kib = 1024;
-  if (!text.empty() && std::string("KMGTkmgt").find(text.back()) != std::string::npos) {
-    const char unit = static_cast<char>(text.back() & ~0x20);
-    kib = unit == 'K' ? 1 : unit == 'M' ? 1024 : unit == 'G' ? 1 << 20 : 1 << 30;
-    text.pop_back();
-  }
-  const auto number = count_of(text);
+// "4G", "4gb", "512" (MiB), in MiB; nullopt also for 0, which is all that a node has.
+std::optional<std::int64_t> mebibytes(const std::string& text) {
+  const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = lower(text.substr(digits));
+  std::int64_t kib = 0;
+  for (const auto& [name, size] : {std::pair("", std::int64_t{1} << 10),
+                                   {"k", std::int64_t{1}},
+                                   {"m", std::int64_t{1} << 10},
+                                   {"g", std::int64_t{1} << 20},
+                                   {"t", std::int64_t{1} << 30}})
+    if (unit == name || (*name != 0 && unit == std::string(name) + "b")) kib = size;
+  const auto number = kib == 0 ? std::nullopt : count_of(text.substr(0, digits));
   if (!number) return std::nullopt;
   return (*number * kib + 1023) / 1024;
 }
@@ -186,28 +340,30 @@ void memory(Translation& of) {
   }
 }
 
-void share(Translation& of, const Translation::Given& given, std::optional<std::int64_t> gpus,
-           std::optional<std::int64_t> tasks) {
-  if (gpus && tasks && *gpus % *tasks == 0)
-    of.use(given, {"-g", std::to_string(*gpus / *tasks)});
-  else
-    of.no_equal(given);
+// Slurm counts the GPUs of a node or of the job, holon those of a task.
+void share(Translation& of, std::string_view option, std::optional<std::int64_t> tasks) {
+  const auto given = of.take(option);
+  if (!given) return;
+  std::string value = given->value;
+  if (option == "--gres") {
+    const bool is_gpu = value == "gpu" || value.starts_with("gpu:");
+    if (!is_gpu) return of.no_equal(*given, "of generic resources holon knows gpu");
+    value = value == "gpu" ? "1" : value.substr(4);
+  }
+  const auto gpus = gpus_in(value);
+  if (gpus == "0") return;
+  if (!gpus) return of.no_equal(*given);
+  if (!tasks) return of.no_equal(*given, "it depends on how tasks lie on nodes; say -N, or -g");
+  const std::int64_t all = *count_of(*gpus);
+  if (all % *tasks != 0)
+    return of.no_equal(*given, fmt::format("{} GPUs do not divide among {} tasks", all, *tasks));
+  of.use(*given, {"-g", std::to_string(all / *tasks)});
 }
 
-// Slurm counts the GPUs of a node or of the job, holon those of a task.
 void gpus(Translation& of) {
-  if (const auto given = of.take("--gpus-per-node"))
-    share(of, *given, count_of(given->value), of.tasks_per_node());
-  if (const auto given = of.take("--gpus")) share(of, *given, count_of(given->value), of.tasks());
-  if (const auto given = of.take("--gres")) {
-    const std::string& value = given->value;
-    const bool is_gpu = value.starts_with("gpu:");
-    share(of, *given,
-          value == "gpu" ? 1
-          : is_gpu       ? count_of(value.substr(4))
-                         : std::nullopt,
-          of.tasks_per_node());
-  }
+  share(of, "--gpus-per-node", of.tasks_per_node());
+  share(of, "--gpus", of.tasks());
+  share(of, "--gres", of.tasks_per_node());
 }
 
 void exclusive(Translation& of) {
@@ -234,19 +390,39 @@ void exported(Translation& of) {
   }
 }
 
+// What sbatch tells a script of its options. What differs from task to task is the agent's to tell.
+void tell_script(Translation& of) {
+  for (const auto& [ours, name] : {std::pair("-c", "SLURM_CPUS_PER_TASK"),
+                                   {"-J", "SLURM_JOB_NAME"},
+                                   {"-q", "SLURM_JOB_PARTITION"},
+                                   {"-A", "SLURM_JOB_ACCOUNT"},
+                                   {"--qos", "SLURM_JOB_QOS"}})
+    if (const auto value = of.value_of(ours)) of.set(name, *value);
+  if (!of.tasks()) return;
+  of.set("SLURM_NTASKS", std::to_string(*of.tasks()));
+  of.set("SLURM_NPROCS", std::to_string(*of.tasks()));
+}
+
 }  // namespace
 
-Translated translate_slurm(const Parser::Layer& lines, const Knows& knows) {
-  Translation of(kSlurm, knows);
+Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& around) {
+  Translation of(kSlurm, around);
   of.read(lines);
-  of.count_tasks("--ntasks-per-node");
+  if (of.lacks("--array"))
+    return fail(Errc::invalid_argument,
+                "the script is for an array; `holon submit --translate` makes one of it",
+                lines.front().place);
+  of.count_tasks({"--ntasks-per-node", "--tasks-per-node"});
   files(of);
   memory(of);
   gpus(of);
   exclusive(of);
   exported(of);
+  tell_script(of);
   of.take("--parsable");    // submit prints the id alone
   of.take("--no-requeue");  // as it is
+  for (const auto& [option, why] : kWhy)
+    if (const auto given = of.take(option)) of.no_equal(*given, why);
   return std::move(of).finish();
 }
 

@@ -17,11 +17,16 @@ Text a_number(const std::string& text) {
   return count_of(text) ? Text(text) : std::nullopt;
 }
 
+// A long option may be abbreviated as far as no other begins so, as getopt_long(3) has it.
 const Equal* Translation::row_of(std::string_view name) const {
-  const auto found = std::find_if(rows_.begin(), rows_.end(), [name](const Equal& row) {
-    return row.name == name || (!row.letter.empty() && row.letter == name);
-  });
-  return found == rows_.end() ? nullptr : &*found;
+  const Equal* begun = nullptr;
+  for (const Equal& row : rows_) {
+    if (row.name == name || (!row.letter.empty() && row.letter == name)) return &row;
+    if (name.size() < 3 || !row.name.starts_with(name)) continue;
+    if (begun != nullptr) return nullptr;
+    begun = &row;
+  }
+  return begun;
 }
 
 void Translation::read(const Parser::Layer& lines) {
@@ -61,7 +66,8 @@ void Translation::add(const Equal* row, Given given) {
                      : row->convert == nullptr ? std::optional(given.value)
                                                : row->convert(given.value);
   const std::string ours(row->ours);
-  if (!value || !knows_(ours)) return no_equal(given);
+  if (!knows(ours)) lacking_.insert(ours);
+  if (!value || !knows(ours)) return no_equal(given);
   if (row->takes != Takes::value && value->empty()) return use(given, {ours});
   used_[ours] = *value;
   use(given, ours.starts_with("--") ? std::vector{ours + "=" + *value} : std::vector{ours, *value});
@@ -79,35 +85,60 @@ void Translation::use(const Given& given, std::vector<std::string> ours) {
   if (!ours.empty()) done_.lines.push_back({given.place, std::move(ours)});
 }
 
-void Translation::no_equal(const Given& given) {
-  done_.no_equal.push_back(given.place + ": " + given.typed);
+void Translation::no_equal(const Given& given, std::string_view why) {
+  done_.no_equal.push_back(given.place + ": " + given.typed + ": ignored; " +
+                           (why.empty() ? "holon has no equal" : std::string(why)));
+}
+
+void Translation::set(std::string_view name, const std::string& value) {
+  done_.environment.push_back(std::string(name) + "=" + value);
+}
+
+Text Translation::value_of(const std::string& ours) const {
+  if (auto typed = around_.typed(ours); !typed.empty()) return typed;
+  const auto found = used_.find(ours);
+  return found == used_.end() ? std::nullopt : Text(found->second);
 }
 
 std::optional<std::int64_t> Translation::number_of(const std::string& ours) const {
-  const auto found = used_.find(ours);
-  return found == used_.end() ? std::nullopt : count_of(found->second);
+  const auto value = value_of(ours);
+  return value ? count_of(*value) : std::nullopt;
 }
 
 std::int64_t Translation::cores_per_task() const {
   return number_of("-c").value_or(1);
 }
 
-void Translation::count_tasks(std::string_view per_node) {
+void Translation::count_tasks(std::initializer_list<std::string_view> per_node) {
   nodes_ = number_of("-N");
   tasks_ = number_of("-n");
-  if (const auto given = take(per_node)) {
-    const auto each = count_of(given->value);
-    if (!each || (used_.contains("-n") && (!nodes_ || tasks_ != *nodes_ * *each))) {
+  for (const auto name : per_node) {
+    const auto given = take(name);
+    if (!given) continue;
+    if (const auto each = count_of(given->value))
+      share_tasks(*given, *each);
+    else
       no_equal(*given);
-    } else if (!used_.contains("-n")) {
-      if (!nodes_) use(*given, {"-N", "1"});
-      nodes_ = nodes_.value_or(1);
-      tasks_ = *nodes_ * *each;
-      use(*given, {"-n", std::to_string(*tasks_)});
-    }
   }
-  if (!tasks_ && !used_.contains("-n")) tasks_ = nodes_.value_or(1);
+  if (!tasks_ && !uses("-n")) tasks_ = nodes_.value_or(1);
   done_.many_tasks = tasks_ != 1;
+}
+
+// `each` tasks on each node; where it is said how many there are in all, at most so many.
+void Translation::share_tasks(const Given& given, std::int64_t each) {
+  if (!uses("-n")) {
+    if (!nodes_) use(given, {"-N", "1"});
+    nodes_ = nodes_.value_or(1);
+    tasks_ = *nodes_ * each;
+    return use(given, {"-n", std::to_string(*tasks_)});
+  }
+  if (!tasks_) return no_equal(given, "the number of tasks is a range");
+  if (uses("-N")) {
+    if (!nodes_ || *tasks_ > *nodes_ * each) no_equal(given, "-n and -N hold");
+    return;
+  }
+  nodes_ = (*tasks_ + each - 1) / each;
+  use(given, {"-N", std::to_string(*nodes_)});
 }
 
 std::optional<std::int64_t> Translation::tasks_per_node() const {

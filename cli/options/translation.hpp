@@ -1,8 +1,10 @@
 // translation.hpp - what the translations of Slurm's and Flux's options share. A private header.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,25 +37,32 @@ class Translation {
     bool has_value = false;
   };
 
-  Translation(std::span<const Equal> rows, Knows knows) : rows_(rows), knows_(std::move(knows)) {}
+  Translation(std::span<const Equal> rows, const Around& around) : rows_(rows), around_(around) {}
 
   // Splits the lines into options; all that have a row with `ours` are translated at once.
   void read(const Parser::Layer& lines);
   // What was given last for an option whose row has no `ours`; taken out of what is left.
   std::optional<Given> take(std::string_view name);
   void use(const Given& given, std::vector<std::string> ours);
-  void no_equal(const Given& given);
+  // `why`: what it would be for, or what is missing.
+  void no_equal(const Given& given, std::string_view why = "");
 
-  // Nodes and tasks, as far as they are numbers. `per_node`: the option that says how many tasks
-  // each node has.
-  void count_tasks(std::string_view per_node);
+  // Nodes and tasks, as far as they are numbers. `per_node`: the names of the option that says how
+  // many tasks each node has.
+  void count_tasks(std::initializer_list<std::string_view> per_node);
   std::optional<std::int64_t> nodes() const { return nodes_; }
   std::optional<std::int64_t> tasks() const { return tasks_; }
   std::int64_t cores_per_task() const;
-  // Has some line become this option of ours?
-  bool uses(const std::string& ours) const { return used_.contains(ours); }
+  // The value of this option of ours that holds in the end: the command line's, else that of a line
+  // here; nullopt: nobody gives it.
+  Text value_of(const std::string& ours) const;
+  bool uses(const std::string& ours) const { return value_of(ours).has_value(); }
+  // Was its equal given here, though the command does not take it?
+  bool lacks(const std::string& ours) const { return lacking_.contains(ours); }
   // Does the command take it?
-  bool knows(const std::string& ours) const { return knows_(ours); }
+  bool knows(const std::string& ours) const { return around_.knows(ours); }
+  // A variable that the script finds.
+  void set(std::string_view name, const std::string& value);
   // How many tasks each node has; nullopt: nobody can tell.
   std::optional<std::int64_t> tasks_per_node() const;
 
@@ -63,12 +72,14 @@ class Translation {
  private:
   const Equal* row_of(std::string_view name) const;
   void add(const Equal* row, Given given);
+  void share_tasks(const Given& given, std::int64_t each);
   std::optional<std::int64_t> number_of(const std::string& ours) const;
 
   std::span<const Equal> rows_;
-  Knows knows_;
+  const Around& around_;
   std::vector<std::pair<std::string, Given>> left_;  // by the name of the row; "": of none
   std::map<std::string, std::string> used_;          // the last value of "-n", "-N", "-c"
+  std::set<std::string> lacking_;
   std::optional<std::int64_t> nodes_, tasks_;
   Translated done_;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text/printable.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -40,13 +41,14 @@ std::string csv_titles() {
                    "result",      "code",        "nodes",       "cores",   "gpus",
                    "tasks",       "submit",      "start",       "end",     "wait_seconds",
                    "run_seconds", "cpu_seconds", "max_rss_kib", "retries", "preemptions",
-                   "nodelist",    "reason",      "command"});
+                   "nodelist",    "reason",      "command",     "entry"});
 }
 
 std::string csv_row(const msg::JobRecord& job) {
   const auto number = [](std::int64_t n) { return std::to_string(n); };
   const std::int64_t end = job.t_finish > 0 ? job.t_finish : job.t_inactive;
-  return csv_line({job.path,
+  // Of a task of an array "/7.3", not the number that it has among the jobs.
+  return csv_line({job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job),
                    job.name,
                    job.user,
                    job.account,
@@ -68,7 +70,8 @@ std::string csv_row(const msg::JobRecord& job) {
                    std::to_string(job.preemptions),
                    job.nodelist,
                    job.reason,
-                   job.command});
+                   job.command,
+                   job.entry});
 }
 
 std::string csv_text(const std::string& by, const std::vector<msg::Usage>& usages) {

@@ -113,6 +113,7 @@ constexpr auto kFields = std::to_array<JobField>({
     {"end", kLeft, time_of<&J::t_inactive>, number_of<&J::t_inactive>},
     {"nodelist", kLeft, text_of<&J::nodelist>, nullptr},
     {"command", kLeft, text_of<&J::command>, nullptr},
+    {"entry", kLeft, text_of<&J::entry>, nullptr},
     {"output", kLeft, text_of<&J::output>, nullptr},
     {"info", kLeft, details_of, nullptr},
 });

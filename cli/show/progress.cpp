@@ -54,7 +54,8 @@ std::optional<double> EndRate::per_second() const {
 
 std::string progress_line(const ProgressCounts& counts, std::optional<double> rate, int width) {
   const std::uint64_t total = counts.total();
-  const std::uint64_t percent = total == 0 ? 100 : counts.ended * 100 / total;
+  if (total == 0) return "nothing runs or waits";
+  const std::uint64_t percent = counts.ended * 100 / total;
   std::string text = fmt::format("{:>3}%  {} of {} ended", percent, counts.ended, total);
   const auto add = [&text](std::uint64_t n, const char* what) {
     if (n > 0) text += fmt::format(", {} {}", n, what);

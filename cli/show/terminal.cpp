@@ -37,6 +37,7 @@ Status Terminal::begin(transport::Reactor& reactor) {
   connection_ = std::move(*watch);
   // Whatever ends this program ends the loan first: a second Ctrl-C must be one again.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (transport::is_ignored(signal)) continue;
     auto end = reactor.on_signal(signal, [this] {
       stop_listening();
       take_back();

@@ -1,5 +1,6 @@
 // What an agent is told of a job that it is to start: files, tasks, variables, limits.
 #include "instance/agents/agent_link.hpp"
+#include "resource/graph/graph.hpp"
 
 namespace holon::instance {
 namespace {
@@ -88,6 +89,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.cores = idset_text(part.nodes.front().cores);
     start.gpus = idset_text(part.nodes.front().gpus);
   }
+  start.slurm_names = what.slurm_names;
+  start.hides_gpus = !ground_.graph.by_type("gpu").empty();
   add_files(start, job);
   if (job.life.expiration != 0 && !led)
     start.limit = std::max<Duration>(1, job.life.expiration - job.life.t_alloc);

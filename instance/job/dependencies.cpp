@@ -118,6 +118,8 @@ Standing judge(const Dependency& dependency, const TargetState& target, Time now
       return completed ? Standing{} : never("did not complete (" + target.result + ")");
     case Scheme::afternotok:
       if (!over) return waits("fail");
+      // "Again until it succeeds": behind the first that has, nobody has failed.
+      if (target.fell) return never("did not run: what it waited for did not happen");
       return completed ? never("has completed") : Standing{};
     case Scheme::begin_time:
       return now >= dependency.at ? Standing{}

@@ -46,6 +46,7 @@ struct TargetState {
   bool started = false;
   std::string result = {};  // empty: it is active
   std::string name = {};    // "7.12"; empty: the number that the dependency has
+  bool fell = false;        // it never ran, as what it waited for itself cannot happen any more
 };
 
 // How one dependency stands, or all of a job's together.

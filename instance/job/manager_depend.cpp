@@ -64,7 +64,7 @@ TargetState JobManager::state_of_target(JobId id, bool starts) const {
   if (result && *result && !(*result)->empty()) return {false, **result};
   const auto record = this->record(id);
   if (!record) return {false, "unknown"};
-  return {record->t_start != 0, record->result};
+  return {record->t_start != 0, record->result, {}, record->exception == "dependency"};
 }
 
 // The last earlier job that is active and has the same user and name. O(active jobs).

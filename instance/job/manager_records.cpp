@@ -41,6 +41,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   r.result = result_of(life);
   r.exit_code = exit_code_of(life);
   r.reason = life.note;
+  r.exception = life.exception;
   r.command = what.command;
   r.nodelist = life.place.nodelist;
   r.resources = placed ? describe(totals) : what.resources;
@@ -72,6 +73,8 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
     r.error = what.error;
   } else if (const auto index = array_index(what, job.id)) {
     r.index = *index;
+    r.command = with_words_of(what, job.id, what.command);
+    r.entry = entry_of(what, job.id);
   }
   return r;
 }

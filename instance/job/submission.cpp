@@ -184,6 +184,7 @@ Status read_shell_options(const json& system, Submission& s) {
     return found->is_boolean() ? found->get<bool>() : *found != json(0);
   };
   s.label = is_on("label-io");
+  s.slurm_names = is_on("slurm-names");
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
@@ -374,9 +375,7 @@ std::string with_words_of(const Submission& submission, JobId id, const std::str
   if (!index || text.find("{{") == std::string::npos) return text;
   launch::ArrayWords words{std::to_string(submission.first.value()), std::to_string(*index),
                            std::nullopt};
-  const auto& entries = submission.wishes.array->entries;
-  const std::size_t place = id.value() - submission.first.value() - 1;
-  if (place < entries.size()) words.entry = entries[place];
+  if (!submission.wishes.array->entries.empty()) words.entry = entry_of(submission, id);
   if (!in_path) return launch::with_array_words(text, words);
   std::string path;
   std::size_t done = 0;
@@ -391,6 +390,13 @@ std::string with_words_of(const Submission& submission, JobId id, const std::str
   return path.append(text, done);
 }
 
+std::string entry_of(const Submission& submission, JobId id) {
+  if (!array_index(submission, id)) return "";
+  const auto& entries = submission.wishes.array->entries;
+  const std::size_t place = id.value() - submission.first.value() - 1;
+  return place < entries.size() ? entries[place] : "";
+}
+
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id) {
   const auto index = array_index(submission, id);
   if (!index) return {};
@@ -398,9 +404,14 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
       {"HOLON_ARRAY_ID", std::to_string(submission.first.value())},
       {"HOLON_ARRAY_INDEX", std::to_string(*index)},
       {"HOLON_ARRAY_COUNT", std::to_string(submission.count)}};
-  const auto& entries = submission.wishes.array->entries;
-  const std::size_t place = id.value() - submission.first.value() - 1;
-  if (place < entries.size()) all["HOLON_ENTRY"] = entries[place];
+  const auto& array = *submission.wishes.array;
+  if (submission.slurm_names)
+    all.insert({{"SLURM_ARRAY_JOB_ID", all["HOLON_ARRAY_ID"]},
+                {"SLURM_ARRAY_TASK_ID", all["HOLON_ARRAY_INDEX"]},
+                {"SLURM_ARRAY_TASK_COUNT", all["HOLON_ARRAY_COUNT"]},
+                {"SLURM_ARRAY_TASK_MIN", std::to_string(array.index_at(0))},
+                {"SLURM_ARRAY_TASK_MAX", std::to_string(array.index_at(submission.count - 1))}});
+  if (!array.entries.empty()) all["HOLON_ENTRY"] = entry_of(submission, id);
   return all;
 }
 

@@ -55,8 +55,9 @@ struct Submission {
   Duration limit = 0;  // ms; 0: none asked for
   // shell.options: files as asked for, "" for the default
   std::string input, output, error;
-  std::string input_tasks;  // whose standard input a client sends: "all" or an idset; "": nobody's
-  bool label = false;       // label-io
+  std::string input_tasks;   // whose standard input a client sends: "all" or an idset; "": nobody's
+  bool label = false;        // label-io
+  bool slurm_names = false;  // slurm-names: tasks find SLURM_* beside HOLON_*
   bool kill_on_bad_exit = false;  // exit-on-error: a task that fails ends all
   // shell.options.signal, as Flux has it: a signal to all tasks, ms before the limit; 0: none.
   int warn_signal = 0;
@@ -81,7 +82,10 @@ std::optional<std::int64_t> array_index(const Submission& submission, JobId id);
 // an array; the same requirement. `in_path`: what an entry puts in is one part of a path.
 std::string with_words_of(const Submission& submission, JobId id, const std::string& text,
                           bool in_path = false);
-// HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY; the same requirement.
+// What a task of an array was given (HOLON_ENTRY); "": nothing. The same requirement.
+std::string entry_of(const Submission& submission, JobId id);
+// HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY, and what Slurm calls these
+// where it is asked for; the same requirement.
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id);
 
 // It runs another command than its spec says. REQUIRES: argv is not empty.

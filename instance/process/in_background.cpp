@@ -22,6 +22,7 @@
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
 #include "instance/remote/door.hpp"
+#include "transport/reactor.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::instance {
@@ -73,11 +74,8 @@ int supervise_detached(const BrokerOptions& options, const config::Config& confi
 transport::UniqueFd ending_signals_to_read() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kEndingSignals) {
-    struct sigaction action {};
-    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
-      sigaddset(&set, signal);
-  }
+  for (const int signal : kEndingSignals)
+    if (!transport::is_ignored(signal)) sigaddset(&set, signal);
   return transport::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

@@ -10,6 +10,9 @@
 #include <cstring>
 #include <string>
 
+#include "instance/process/ending_signals.hpp"
+#include "transport/reactor.hpp"
+
 extern "C" char** environ;
 
 namespace holon::instance {
@@ -76,6 +79,8 @@ Result<pid_t> spawn(const Program& program) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
+  for (const int signal : kEndingSignals)
+    if (program.keeps_ignored && transport::is_ignored(signal)) sigdelset(&all, signal);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);

@@ -25,9 +25,10 @@ struct Program {
   bool output_to_error = false;                 // what it writes goes to our standard error
   std::vector<std::string> unset = {};          // variables it does not get
   std::map<std::string, std::string> set = {};  // beside ours
+  bool keeps_ignored = false;  // of kEndingSignals, what this process was told to ignore (nohup)
 };
-// Default signal actions, nothing blocked, our environment but for `unset` and `set`. Errors:
-// not_found, system.
+// Default signal actions but for `keeps_ignored`, nothing blocked, our environment but for `unset`
+// and `set`. Errors: not_found, system.
 Result<pid_t> spawn(const Program& program);
 
 // Of the calling thread, and of threads it starts; not of what spawn() starts.

@@ -119,6 +119,7 @@ class Supervisor {
       options_.secrets.invitation = launcher_.invitation();
     }
     for (const int signal : kEndingSignals) {
+      if (transport::is_ignored(signal)) continue;
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
@@ -270,6 +271,8 @@ class Supervisor {
     if (std::getline(lines, without) && !without.empty()) say(without);
     tell_person(resources);
     setenv("HOLON_URI", uri.c_str(), 1);
+    // The program's commands address this instance, in which the number is another job's.
+    unsetenv("HOLON_JOB_ID");
     tell_ready_(uri);
     if (auto started = start_program(); !started) {
       say(to_string(started.error()));
@@ -482,7 +485,9 @@ class Supervisor {
     }
     // On a terminal it has to share our process group, or it could not read from it.
     own_group_ = isatty(STDIN_FILENO) == 0;
-    auto child = spawn({command, {}, own_group_});
+    Program program{command, {}, own_group_};
+    program.keeps_ignored = true;
+    auto child = spawn(program);
     if (!child) return tl::unexpected(child.error());
     program_.pid = *child;
     return watch(program_, [this](int status) { program_ended(status); });

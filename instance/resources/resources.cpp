@@ -10,6 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -39,10 +40,20 @@ Result<ResourceSource> read_database(const std::string& file) {
 }
 
 // What a file holds, by its first bytes and top-level keys.
+// Whoever wrote a brace meant JSON, of whatever kind: the reader of one says where it is not.
+tl::unexpected<Error> unreadable_json(const std::string& text, const std::string& file) {
+  const auto read = resource::read_jgf(text);
+  const Error why = read ? Error{Errc::invalid_argument, "not JSON", ""} : read.error();
+  return fail(Errc::invalid_argument, why.what,
+              "--resources " + file + (why.where.empty() ? "" : ": " + why.where));
+}
+
 Result<std::string> kind_of(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '<') return "hwloc";
   const json document = json::parse(text, nullptr, false);
+  if (document.is_discarded() && first != std::string::npos && text[first] == '{')
+    return unreadable_json(text, file);
   if (document.is_object() && document.contains("graph")) return "jgf";
   if (document.is_object() && document.contains("execution")) return "rv1";
   return fail(Errc::invalid_argument,
@@ -177,6 +188,16 @@ Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
               "journal");
 }
 
+namespace {
+
+// "nodes=1/cores=8" as it is meant: types have their names in the singular.
+std::string without_plurals(const std::string& shape) {
+  static const std::regex plural("(^|[/,])(cluster|rack|node|socket|numanode|core|gpu)s=");
+  return std::regex_replace(shape, plural, "$1$2=");
+}
+
+}  // namespace
+
 Status check_resources(const std::string& word) {
   if (word.empty() || word == kThisMachine) return {};
   const auto source = find_resources(word);
@@ -191,6 +212,11 @@ Status check_resources(const std::string& word) {
   const bool has_cores = core && std::any_of(spec->rows.begin(), spec->rows.end(),
                                              [&](const auto& row) { return row.type == *core; });
   if (source->kind != "shape" || has_cores) return {};
+  if (const auto singular = without_plurals(word); singular != word)
+    return fail(
+        Errc::invalid_argument,
+        "there is no type 'core' in it, and every job needs cores; did you mean " + singular + "?",
+        "--resources " + word);
   return fail(
       Errc::invalid_argument,
       "there are no cores in it, and every job needs one; " + word + "/core=8 has eight each",

@@ -212,11 +212,15 @@ class Page : public std::enable_shared_from_this<Page> {
 
   Status list_named() {
     while (cursor_.own < ask_.ids.size() && !full()) {
-      auto record = uses_.jobs.record(JobId(ask_.ids[cursor_.own]));
-      if (!record) return tl::unexpected(record.error());
-      hiding_.record(*record);
-      page_.add(std::move(*record));
-      ++cursor_.own;
+      auto record = uses_.jobs.record(JobId(ask_.ids[cursor_.own++]));
+      if (record) {
+        hiding_.record(*record);
+        page_.add(std::move(*record));
+        continue;
+      }
+      // Of several that are polled the others have their answer; of one alone this is the answer.
+      const bool is_last = ++unknown_ == ask_.ids.size();
+      if (is_last || record.error().code != Errc::not_found) return tl::unexpected(record.error());
     }
     cursor_.own_done = cursor_.own >= ask_.ids.size();
     if (cursor_.own_done) cursor_.own = 0;  // now of the children among them
@@ -494,6 +498,7 @@ class Page : public std::enable_shared_from_this<Page> {
   Sieve page_;            // of ask_
   std::size_t most_ = 0;  // own jobs that this page takes
   std::size_t asked_ = 0;
+  std::size_t unknown_ = 0;  // of the ids that were asked for
   std::vector<JobId> away_;  // children to be waited for
   std::set<JobId> awaited_;
   std::size_t looked_at_ = 0;  // records of instances that are gone, taken or not

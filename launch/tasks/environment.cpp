@@ -70,8 +70,8 @@ std::string join(const std::vector<std::string>& words) {
 
 // NVIDIA's library reads CUDA_VISIBLE_DEVICES, AMD's reads ROCR_VISIBLE_DEVICES and then numbers
 // what is left anew for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
-void add_gpus(Changes& changes, const std::string& gpus, const NodeFrame& frame) {
-  if (gpus.empty() && !frame.has_gpus) return;
+void add_gpus(Changes& changes, const std::string& gpus, bool hides, const NodeFrame& frame) {
+  if (gpus.empty() && !frame.has_gpus && !hides) return;
   const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
   const bool amd = frame.amd;
   changes.set("ROCR_VISIBLE_DEVICES", amd ? std::optional(devices) : std::nullopt);
@@ -119,6 +119,25 @@ void take_out_places(Changes& changes, const Environment& base) {
     changes.take_out(name);
 }
 
+// What scripts for Slurm read (sbatch(1), srun(1)) and what differs from task to task; the rest
+// came with the job.
+void add_slurm_names(Changes& changes, const msg::Start& start, const msg::Task& task,
+                     const Seat& seat, const std::string& cores, const std::string& gpus) {
+  const std::string job = std::to_string(start.job), nodes = std::to_string(start.nnodes);
+  const auto ids = Idset::parse(cores);
+  changes.set("SLURM_JOB_ID", job);
+  changes.set("SLURM_JOBID", job);
+  changes.set("SLURM_PROCID", std::to_string(task.rank));
+  changes.set("SLURM_LOCALID", std::to_string(seat.rank));
+  changes.set("SLURM_NODEID", std::to_string(seat.node));
+  changes.set("SLURM_NNODES", nodes);
+  changes.set("SLURM_JOB_NUM_NODES", nodes);
+  changes.set("SLURM_NODELIST", start.nodelist);
+  changes.set("SLURM_JOB_NODELIST", start.nodelist);
+  if (ids && !ids->empty()) changes.set("SLURM_CPUS_ON_NODE", std::to_string(ids->count()));
+  if (!gpus.empty()) changes.set("SLURM_JOB_GPUS", gpus);
+}
+
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
                     const NodeFrame& frame, const Environment& wire_up) {
   const msg::Task& task = start.tasks[index];
@@ -129,7 +148,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   take_out_places(changes, base);
   for (const auto& [key, value] : wire_up) changes.set(key, value);
   add_threads(changes, base, cores);
-  add_gpus(changes, gpus, frame);
+  add_gpus(changes, gpus, start.hides_gpus, frame);
   changes.take_out("HOLON_JOB_TMPDIR");  // that of a job around is nothing for this one
   changes.set("HOLON_INSTANCE_TMPDIR",
               frame.instance_files.empty() ? std::nullopt : std::optional(frame.instance_files));
@@ -147,6 +166,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes.set("HOLON_CORES", cores);
   changes.set("HOLON_GPUS", gpus);
   changes.set("HOLON_CPUSET", frame.cpuset);
+  if (start.slurm_names) add_slurm_names(changes, start, task, seat, start.cores, gpus);
   if (!frame.gpus.empty()) changes.set("HOLON_GPU_DEVICES", join(frame.gpus));
   if (!start.secrets.empty()) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
   return changes;

@@ -1,5 +1,6 @@
 #include "batch/allocation.hpp"
 
+#include "batch/outer_variables.hpp"
 #include "batch/questions.hpp"
 #include "tests/batch/recorded.hpp"
 
@@ -257,8 +258,10 @@ TEST(Places, OfMpiLaunchersCountBeforeThoseOfTheBatchSystem) {
 }
 
 TEST(Places, AreTakenAwayFromWhatRunsInAnInstance) {
-  const auto names = variables_of_place(recorded("slurm-pmi2-task.env"));
-  EXPECT_EQ(names, (std::vector<std::string>{"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE"}));
+  const auto names = variables_that_say(recorded("slurm-pmi2-task.env"), Says::place);
+  EXPECT_EQ(names, (std::vector<std::string>{"PMI_FD", "PMI_JOBID", "PMI_RANK", "PMI_SIZE",
+                                             "SLURM_GTIDS", "SLURM_LOCALID", "SLURM_NODEID",
+                                             "SLURM_PROCID", "SLURM_TASK_PID"}));
 }
 
 TEST(BatchSystems, CanBeNamed) {

@@ -21,7 +21,7 @@ TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
   EXPECT_EQ(*parse_indices("1-10"), (IndexRange{1, 1, 10}));
   EXPECT_EQ(*parse_indices("0-9:3"), (IndexRange{0, 3, 4}));
   EXPECT_EQ(*parse_indices("0-10:3"), (IndexRange{0, 3, 4}));
-  for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1-2000000000"})
+  for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1-2000000000", "1:10"})
     EXPECT_FALSE(parse_indices(bad)) << bad;
   EXPECT_EQ(*parse_indices("1,3,5-7"), (IndexRange{1, 1, 5, 0, "1,3,5-7"}));
   EXPECT_EQ(*parse_indices("0,9%2"), (IndexRange{1, 1, 2, 2, "0,9"}));
@@ -32,6 +32,21 @@ TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
   for (const char* bad : {"1-9%", "1-9%0", "1-9%x", "%2", "1-9%2:3"})
     EXPECT_THAT(to_string(parse_indices(bad).error()), HasSubstr("1-10%4 (four at a time)"));
 }
+
+class TableFile {
+ public:
+  explicit TableFile(const std::string& text)
+      : name_(testing::TempDir() + "table-" + std::to_string(getpid()) + ".csv") {
+    std::ofstream(name_) << text;
+  }
+  ~TableFile() { std::filesystem::remove(name_); }
+  TableFile(const TableFile&) = delete;
+  TableFile& operator=(const TableFile&) = delete;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
 
 json array_spec(std::vector<std::string> args) {
   args.insert(args.begin(), {"submit", "--dry-run"});
@@ -47,6 +62,51 @@ TEST(ArrayOptions, EntriesAreTheLastArgumentUnlessTheCommandSaysWhere) {
             (json{{"first", 1}, {"step", 1}, {"entries", {"a", "b c"}}}));
   const json within = array_spec({"cp", "{{entry}}.in", "out", ":::", "a"});
   EXPECT_EQ(within["tasks"][0]["command"], (json{"cp", "{{entry}}.in", "out"}));
+}
+
+json array_of(const json& spec) {
+  return spec["attributes"]["system"]["holon"]["array"];
+}
+
+// As GNU parallel has them: the words of the last list change fastest.
+TEST(ArrayOptions, SeveralListsOfWordsAreTheirCombinations) {
+  const json got = array_spec({"echo", ":::", "a", "b", ":::", "1", "2"});
+  EXPECT_EQ(got["tasks"][0]["command"], (json{"echo", "{{entry.0}}", "{{entry.1}}"}));
+  EXPECT_EQ(array_of(got)["entries"],
+            (json{R"(["a","1"])", R"(["a","2"])", R"(["b","1"])", R"(["b","2"])"}));
+  const json placed = array_spec({"echo", "{{entry.1}}-{{entry.0}}", ":::", "a", ":::", "1"});
+  EXPECT_EQ(placed["tasks"][0]["command"], (json{"echo", "{{entry.1}}-{{entry.0}}"}));
+}
+
+TEST(ArrayOptions, ALineForTheShellTakesWordsToo) {
+  const json got = array_spec({"--wrap", "echo \"<$HOLON_ENTRY>\"", ":::", "a", "b"});
+  EXPECT_EQ(got["tasks"][0]["command"], (json{"/bin/sh", "-c", "echo \"<$HOLON_ENTRY>\""}));
+  EXPECT_EQ(array_of(got)["entries"], (json{"a", "b"}));
+}
+
+TEST(ArrayOptions, ATableNamesItsColumnsInItsFirstLine) {
+  const TableFile table("name,rate\nalpha,0.1\n\"b, \"\"two\"\"\",\r\n");
+  const json got = array_spec({"--each-csv", table.name(), "fit", "{{entry.name}}"});
+  EXPECT_EQ(array_of(got)["entries"],
+            (json{R"({"name":"alpha","rate":"0.1"})", R"({"name":"b, \"two\"","rate":""})"}));
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"a,b\n1\n", ":2: 1 fields, and 2 columns: a, b"},
+      {"a,a\n1,2\n", ":1: 'a': each column has a name of its own"},
+      {"a\n\"x\n", ":2: a quotation mark has no end in this line"},
+      {"a,b\n", "has no lines behind the one that names its columns"}};
+  for (const auto& [text, said] : bad) {
+    const TableFile file(text);
+    const Ran ran = run_cli({"submit", "--dry-run", "--each-csv", file.name(), "fit"});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr(said));
+  }
+}
+
+TEST(ArrayOptions, OnlySubmitMakesArraysOfWords) {
+  for (const char* verb : {"run", "alloc", "batch"})
+    EXPECT_THAT(run_cli({verb, "echo", ":::", "a", "b"}).err,
+                HasSubstr("`holon submit` makes a task for each word behind it"))
+        << verb;
 }
 
 TEST(ArrayOptions, IndicesLeaveTheCommandAsItIs) {
@@ -145,6 +205,7 @@ TEST(ArrayOptions, WhatDoesNotGoTogetherIsRefused) {
       {{"echo", ":::"}, "':::': there is nothing behind it"},
       {{":::", "a"}, "':::': there is no command before it"},
       {{"--array", "1-2", "-o", "same.log", "echo"}, "{{id}}"},
+      {{"--open", "-o", "same.log", "echo", ":::", "a"}, "each of the tasks to come would write"},
       {{"--array", "2-1", "echo"}, "'2-1' is no range of indices"},
       {{"--max-running", "2", "echo"}, "--max-running: is about arrays"},
       {{"--max-fails", "1", "echo"}, "--max-fails: is about arrays"},

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "cli/workflow/file_claims.hpp"
 #include "cli/workflow/graph_file.hpp"
 #include "tests/cli/run.hpp"
 
@@ -55,6 +56,22 @@ variants = [{ ntasks = 8, queue = "big" }, { mpi = "none" }]
 name = "first"
 command = ["a"]
 )";
+
+// Output would be lost: each job begins its file anew.
+TEST(FileClaims, TwoTasksDoNotWriteIntoOneFile) {
+  JobOptions job;
+  job.output = "run.log";
+  FileClaims claims;
+  const auto files = FileClaims::files_of(job);
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_TRUE(claims.claim(files, "a"));
+  EXPECT_TRUE(claims.claim(files, "a")) << "another way to run the same task";
+  EXPECT_THAT(to_string(claims.claim(files, "b").error()), HasSubstr("task a writes into it, too"));
+  for (const char* own : {"run-{{name}}.log", "run-{{id}}.log", "/dev/null"}) {
+    job.output = own;
+    EXPECT_TRUE(FileClaims::files_of(job).empty()) << own;
+  }
+}
 
 TEST(GraphFile, TasksStandBehindWhatTheyWaitFor) {
   const auto tasks = parse_graph(kDiamond, "g.toml");

@@ -94,7 +94,7 @@ TEST(ProgressLine, HasABarWhereThereIsRoom) {
   EXPECT_THAT(wide, testing::StartsWith("[###############...............]  50%  500 of"));
   for (int width = 1; width < 130; ++width)
     EXPECT_LT(progress_line(half, 12.5, width).size(), static_cast<std::size_t>(width) + 1);
-  EXPECT_EQ(progress_line({}, std::nullopt, 0), "100%  0 of 0 ended");
+  EXPECT_EQ(progress_line({}, std::nullopt, 0), "nothing runs or waits");
 }
 
 // What a terminal that has become narrower has put into several lines is below the cursor then.
@@ -233,8 +233,8 @@ TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   EXPECT_TRUE(tracker.all_over());
   EXPECT_EQ(tracker.counts(), (ProgressCounts{0, 0, 102, 4}));
   EXPECT_THAT(failures,
-              ElementsAre("job 1: 1 of its 100 tasks has not completed",
-                          "job 1: 3 of its 100 tasks have not completed", "job 9: exit code 3"));
+              ElementsAre("job 1: 1 of 100 tasks failed",
+                          "job 1: 3 of 100 tasks failed", "job 9: exit code 3"));
 }
 
 msg::EventsPart part_of_events(std::vector<msg::JobEvent> events, std::string cursor) {
@@ -421,7 +421,7 @@ TEST(History, AsCsvIsReadBySpreadsheets) {
   EXPECT_EQ(run_cli({"history", "--csv"}).out,
             csv_titles() +
                 "/1,\"a,\"\"b\"\"\",'=ann,,,FAILED,3,0,2,0,0,1.000,3.500,13.500,2.500,10.000,"
-                "15.000,2048,0,0,,,\r\n");
+                "15.000,2048,0,0,,,,\r\n");
 }
 
 TEST(History, IsAddedUpOverAllPages) {

@@ -324,7 +324,7 @@ TEST(LivePolicyVerbs, WhatIfIsATableOrASentence) {
   EXPECT_THAT(ran.out, HasSubstr("WITH mine.lua")) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("1h00m sooner"));
   EXPECT_THAT(ran.out,
-              HasSubstr("2 jobs would start at another time, 1 when it does now, 3 later than was "
+              HasSubstr("2 of 6 waiting jobs would start at another time; 3 start later than was "
                         "looked at\nmine.lua: mine.lua:5: no; easy decided 1 time\n"));
   reply.jobs.pop_back();
   reply.unknown = 0;

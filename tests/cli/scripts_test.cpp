@@ -186,7 +186,7 @@ TEST_F(Scripts, LinesOfSlurmAndFluxAreTranslated) {
   Ran ran = run_cli({"submit", "--dry-run", "--translate", "-t", "5", "./both.sh"});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.err,
-            "holon submit: ./both.sh:2: --mail-type=END: this has no equal\n"
+            "holon submit: ./both.sh:2: --mail-type=END: ignored; holon sends no mail\n"
             "holon submit: ./both.sh: each task runs the script; `holon batch` runs it once\n");
   const json got = json::parse(ran.out);
   EXPECT_EQ(got["resources"][0]["count"], 2);
@@ -196,7 +196,7 @@ TEST_F(Scripts, LinesOfSlurmAndFluxAreTranslated) {
 
   ran = run_cli({"batch", "--dry-run", "--translate", "both.sh"});
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "holon batch: both.sh:2: --mail-type=END: this has no equal\n");
+  EXPECT_EQ(ran.err, "holon batch: both.sh:2: --mail-type=END: ignored; holon sends no mail\n");
 
   write("bad.sh", "#!/bin/sh\n#SBATCH -c x\n");
   EXPECT_EQ(error({"submit", "--translate", "./bad.sh"}),

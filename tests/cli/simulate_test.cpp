@@ -334,6 +334,10 @@ TEST(Simulate, MistakesAreToldBeforeTheSimulationNotAfterIt) {
   EXPECT_THAT(simulate(trace.name(), {"--queue-depth", "0"}).err, HasSubstr("--queue-depth: 0"));
   EXPECT_THAT(simulate(trace.name(), {"--resources", "no-such.json"}).err,
               HasSubstr("--resources no-such.json: no such file"));
+  // What `start --resources` takes: hwloc's XML, and what is wrong is told with the file's name.
+  const TraceFile xml("<topology>", ".xml");
+  EXPECT_THAT(simulate(trace.name(), {"--resources", xml.name()}).err,
+              HasSubstr("--resources " + xml.name()));
   const Ran large = simulate(trace.name(), {"--resources", "node=99999999999/core=1"});
   EXPECT_EQ(large.code, kUsage);
   EXPECT_THAT(large.err, HasSubstr("--resources node=99999999999/core=1: more than"));

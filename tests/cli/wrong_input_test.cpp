@@ -312,7 +312,6 @@ const std::vector<Row> kRows = {
     {{"run", "--count", "2", "true"},
      kUsage,
      "holon run: --count: there is no such option; did you mean --account?"},
-    {{"batch"}, kUsage, "holon batch: SCRIPT [ARGS...] is missing"},
     {{"batch", "no-such-script.sh"},
      kUsage,
      "holon batch: no-such-script.sh: there is no such script; --wrap takes a command instead"},
@@ -478,7 +477,7 @@ TEST(WrongInput, AJobThatRunsAgainCannotReadAPipe) {
   Io io{out, err};
   io.input = ends[0];
   EXPECT_EQ(run(io, {"run", "--requeue", "1", "cat"}), kUsage);
-  EXPECT_THAT(err.str(), HasSubstr("holon run: --requeue 1: what stands at the standard input is "
+  EXPECT_THAT(err.str(), testing::HasSubstr("holon run: --requeue 1: what stands at the standard input is "
                                    "sent once, and the job's next attempt would find nothing"));
   for (const int end : ends) close(end);
 }

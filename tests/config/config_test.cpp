@@ -112,8 +112,10 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
   EXPECT_EQ(no_queue.error().what, "there is no queue 'b'; name one of a");
   const auto none_named = load_config({"queues.debug.depth=3", "queues.batch.depth=3"});
   ASSERT_FALSE(none_named);
-  EXPECT_EQ(to_string(none_named.error()),
-            "queue.default: name one of batch, debug: the queue of jobs that name none");
+  EXPECT_EQ(
+      to_string(none_named.error()),
+      "queue.default: with [queues.batch] there, say which queue is the default: [queue] default = "
+      "\"batch\", or another of batch, debug");
 }
 
 TEST(Config, AHeartbeatMustFitIntoThePeersPatience) {

@@ -112,6 +112,26 @@ TEST(Environment, AJobWithoutGpusIsShownNoneWhereThereAreSome) {
   EXPECT_EQ(
       value(task_environment({}, one_task(), 0, {"", {}, false, false}), "CUDA_VISIBLE_DEVICES"),
       "(unset)");
+  auto declared = one_task();
+  declared.hides_gpus = true;  // the instance has some that no library here knows
+  const Environment of_the_job_around = {{"CUDA_VISIBLE_DEVICES", "0,1"}};
+  EXPECT_EQ(value(task_environment(of_the_job_around, declared, 0, {"", {}, false, false}),
+                  "CUDA_VISIBLE_DEVICES"),
+            "-1");
+}
+
+// Beside holon's own, where a script of Slurm's was translated.
+TEST(Environment, NumbersHaveSlurmsNamesWhereTheyAreAskedFor) {
+  auto start = one_task();
+  start.slurm_names = true;
+  start.cores = "0-3";
+  const auto all = task_environment({{"SLURM_PROCID", "of the step around"}}, start, 0, {});
+  EXPECT_EQ(value(all, "SLURM_JOB_ID"), value(all, "HOLON_JOB_ID"));
+  EXPECT_EQ(value(all, "SLURM_PROCID"), value(all, "HOLON_TASK_RANK"));
+  EXPECT_EQ(value(all, "SLURM_JOB_NODELIST"), value(all, "HOLON_NODELIST"));
+  EXPECT_EQ(value(all, "SLURM_CPUS_ON_NODE"), "4");
+  start.slurm_names = false;
+  EXPECT_EQ(value(task_environment({}, start, 0, {}), "SLURM_JOB_ID"), "(unset)");
 }
 
 TEST(Topology, IsRestrictedToWhatTheProcessMayUse) {

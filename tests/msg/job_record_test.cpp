@@ -63,8 +63,10 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.tasks_timeout = r.tasks_started = 12;
   r.tasks_wait_ms = r.tasks_run_ms = r.tasks_core_ms = 13;
   r.tasks_open = true;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 54u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x36", 3));  // a map of 54
+  r.entry = "beta";
+  r.exception = "cancel";
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 56u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x38", 3));  // a map of 56
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {
@@ -179,6 +181,43 @@ TEST(Arrays, AJobWithoutAnIndexKeepsItsWords) {
   const Ran ran = sandbox.run({"submit", "-o", "{{array.index}}", "true"});
   EXPECT_NE(ran.code, 0);
   EXPECT_THAT(ran.err, HasSubstr("stands for nothing"));
+}
+
+// Which parameters failed?
+TEST(Arrays, WhatATaskWasGivenIsShownBesideIt) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "sh", "-c", "echo \"rate was $1\" >&2; test \"$1\" != beta", "sh",
+              ":::", "alpha", "beta"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "--quiet", "1"}).code, 1);
+  EXPECT_EQ(sandbox.ok({"output", "1", "--failed"}), "==> 1.2: beta <==\nrate was beta\n");
+  EXPECT_THAT(sandbox.ok({"jobs", "-a", "--tasks", "--format", "id,code,entry"}),
+              testing::ContainsRegex("1.2 +1 +beta"));
+  EXPECT_THAT(sandbox.ok({"job", "info", "1.2"}), HasSubstr("beta"));
+  EXPECT_EQ(sandbox.json({"job", "info", "1.2"})["entry"], "beta");
+  EXPECT_THAT(sandbox.ok({"history", "--tasks", "--csv"}), HasSubstr("/1.2,"));
+}
+
+// What people read of a page: its text, a bar for each tag.
+std::string text_of(const std::string& page) {
+  std::string text;
+  bool inside = false;
+  for (const char c : page) {
+    if (c == '<') text += std::exchange(inside, true) ? "" : "|";
+    if (!inside && c != '\n') text += c;
+    if (c == '>') inside = false;
+  }
+  return text;
+}
+
+// Forty tasks that fill four cores are not one job.
+TEST(Arrays, AreDrawnByTheirTasksInAReport) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "--array", "1-12", "sleep", "0.2"});
+  sandbox.ok({"job", "wait", "1"});
+  const std::string text = text_of(sandbox.ok({"report", "-o", "-"}));
+  EXPECT_THAT(text, testing::ContainsRegex("\\|jobs\\|+12\\|"));
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ std::vector<std::string> commands_of(const std::string& page) {
 
 void write_scripts(Sandbox& sandbox) {
   sandbox.write_file("a.sh", "#!/bin/sh\ntrue\n", true);
+  sandbox.write_file("list.csv", "a,b\n1,2\n3,4\n");
+  sandbox.write_file("list.txt", "1\n2\n");
+  sandbox.write_file("list.json", R"([{"a": 1, "b": 2}, {"a": 3, "b": 4}])");
+  sandbox.write_file("job.toml", "[[task]]\nname = \"fit\"\ncommand = [\"true\"]\n");
   sandbox.write_file("campaign.sh", "#!/bin/sh\nholon run true\n", true);
   sandbox.write_file("job.sh", "#!/bin/sh\n#SBATCH -n 2\n# flux: -n 2\nholon run -n 2 true\n",
                      true);
@@ -36,7 +40,7 @@ class ComingFrom : public testing::TestWithParam<const char*> {};
 
 TEST_P(ComingFrom, EveryLineOfTheTableWorks) {
   Sandbox sandbox;
-  Instance instance(sandbox, {"--resources", "node=1/core=4"});
+  Instance instance(sandbox, {"--resources", "node=1/core=4,memory=8"});
   write_scripts(sandbox);
   sandbox.ok({"submit", "true"});
   sandbox.ok({"job", "wait", "1"});

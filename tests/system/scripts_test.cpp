@@ -77,6 +77,78 @@ TEST(Scripts, AnArrayOfSlurmsIsAnArray) {
   EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["tasks"], 3);
 }
 
+// What nearly every such script reads.
+TEST(Scripts, AnArrayOfSlurmsFindsItsNumbersByTheirNames) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  sandbox.write_file("array.sh",
+                     "#!/bin/bash\n#SBATCH --array=1-2,10-20:5 -c 2\ncd \"$SLURM_SUBMIT_DIR\"\n"
+                     "echo \"$SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_JOB_ID, $SLURM_ARRAY_TASK_MIN to "
+                     "$SLURM_ARRAY_TASK_MAX, $SLURM_CPUS_PER_TASK threads in $PWD\"\n",
+                     true);
+  sandbox.ok({"submit", "--translate", "./array.sh"});
+  sandbox.ok({"job", "wait", "1"});
+  const auto text = sandbox.ok({"output", "1"});
+  for (const char* index : {"1", "2", "10", "15", "20"})
+    EXPECT_THAT(text, HasSubstr(std::string(index) + " of 1, 1 to 20, 2 threads in " +
+                                sandbox.folder() + "\n"));
+}
+
+// Commands in the script address the child, in which that number is another job's.
+TEST(Scripts, ABatchScriptHasNoNumberOfAJobInItsOwnInstance) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  const std::string print = "echo \"[$HOLON_JOB_ID] $HOLON_JOB_PATH\"";
+  sandbox.ok({"batch", "-o", "script.log", "--wrap", print});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("script.log"), "[] /1\n");
+  EXPECT_THAT(sandbox.ok({"run", "sh", "-c", print}), HasSubstr("[2] /2"));
+}
+
+// As sbatch, qsub and flux batch take them.
+TEST(Scripts, OnStandardInputAreTakenWithTheirOptions) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  const std::string script = "printf '#!/bin/sh\\n#HOLON -n 2 -J piped\\necho hi\\n' | ";
+  const auto shell = [&](const std::string& line) {
+    return Process({"/bin/sh", "-c", line}, sandbox.environment(), sandbox.folder()).finish();
+  };
+  EXPECT_EQ(shell(script + "holon batch").out, "1\n");
+  EXPECT_EQ(shell(script + "holon submit -").out, "2\n");
+  EXPECT_EQ(shell("printf 'a\\nb\\n' | holon submit --each-line - echo").out, "3\n");
+  sandbox.ok({"job", "wait", "--all"});
+  EXPECT_EQ(sandbox.ok({"output", "1"}), "hi\n");
+  EXPECT_EQ(sandbox.ok({"output", "2"}), "hi\nhi\n");
+  EXPECT_EQ(sandbox.json({"job", "info", "2"})["name"], "piped");
+  EXPECT_THAT(shell("holon batch </dev/null").err,
+              HasSubstr("standard input: there is no script on it"));
+  EXPECT_THAT(shell("echo true | holon batch").err,
+              HasSubstr("standard input:1: a script begins with #!"));
+}
+
+// A campaign whose first job fails before its script comes to wait has failed all the same.
+TEST(Scripts, WaitingForAllCountsWhatHadFailedBefore) {
+  Sandbox sandbox;
+  sandbox.write_file("campaign.sh",
+                     "#!/bin/sh\nholon job wait --quiet $(holon submit false)\nholon submit true\n"
+                     "holon job wait --all\n",
+                     true);
+  const Ran ran = sandbox.run({"start", "--resources", "node=1/core=2", "./campaign.sh"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("1 job that was over before did not complete"));
+}
+
+TEST(Scripts, OfSeveralJobsThatAreAskedForTheUnknownAreNamed) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  sandbox.ok({"submit", "true"});
+  sandbox.ok({"job", "wait", "1"});
+  const Ran ran = sandbox.run({"jobs", "--format", "id,state", "1", "999"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, HasSubstr("COMPLETED"));
+  EXPECT_EQ(ran.err, "holon jobs: there is no job 999\n");
+}
+
 TEST(Scripts, RunAndAllocReadTheLinesOfTheirScripts) {
   Sandbox sandbox;
   Instance instance(sandbox, kCoresOfScripts);

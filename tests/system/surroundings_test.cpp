@@ -54,10 +54,17 @@ TEST(Surroundings, ThePlaceInTheStepAroundIsNotThatOfTheJobs) {
   sandbox.environment()["PMI_SIZE"] = "1";
   sandbox.environment()["PMI_RANK"] = "0";
   sandbox.environment()["PMI_FD"] = "17";
+  sandbox.environment()["SLURM_PROCID"] = "3";
+  sandbox.environment()["SLURM_JOB_NODELIST"] = "n[1-4]";
+  sandbox.environment()["NOTIFY_SOCKET"] = "/run/none";
   sandbox.environment()["SLURM_JOB_NAME"] = "kept";
+  const Ran passed = start(sandbox, {"--here", "--resources", "node=1/core=1", "holon", "run",
+                                     "--env", "SLURM_*", "printenv", "SLURM_JOB_NODELIST"});
+  EXPECT_EQ(passed.out, "n[1-4]\n") << "it was asked for";
   const Ran ran = start(sandbox, {"--resources", "node=1/core=1", "holon", "run", "env"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, Not(HasSubstr("PMI_")));
+  for (const char* name : {"PMI_", "SLURM_PROCID", "SLURM_JOB_NODELIST", "NOTIFY_SOCKET"})
+    EXPECT_THAT(ran.out, Not(HasSubstr(name)));
   EXPECT_THAT(ran.out, HasSubstr("SLURM_JOB_NAME=kept"));
 }
 

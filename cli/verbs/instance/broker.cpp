@@ -2,8 +2,10 @@
 // and its agent and not by people.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <ostream>
 
+#include "batch/outer_variables.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/verbs.hpp"
@@ -39,11 +41,19 @@ int verb_broker(Invocation& call) {
 
 namespace {
 
+// What a job inherits is the agent's, where its jobspec brings no environment of its own.
+void leave_outer_job() {
+  for (const auto says : {batch::Says::place, batch::Says::share})
+    for (const auto& name : batch::variables_that_say(batch::current_environment(), says))
+      unsetenv(name.c_str());
+}
+
 int be_handed_agent(Invocation& call, int descriptor, int starter) {
   const auto bytes = transport::take_secret(descriptor);
   auto options = bytes ? launch::parse_handed(*bytes) : tl::unexpected(bytes.error());
   if (!options) return report(call, "agent", options.error());
   options->starter = starter;
+  leave_outer_job();
   return launch::agent_main(*options);
 }
 
@@ -95,6 +105,7 @@ int verb_agent(Invocation& call) {
     if (!shown) return report(call, "agent", shown.error());
     options.secret = std::move(*shown);
   }
+  leave_outer_job();
   return launch::agent_main(options);
 }
 

@@ -186,7 +186,7 @@ int verb_leave(Invocation& call) {
       .example("holon leave n7",
                "returns when nothing runs there any more and its agent was told to end");
   if (const auto code = parser.parse(call)) return *code;
-  if (request.host.empty() && !request.now && std::getenv("HOLON_JOB_ID") != nullptr)
+  if (request.host.empty() && !request.now && std::getenv("HOLON_JOB_PATH") != nullptr)
     return report(call, "leave",
                   {Errc::invalid_argument,
                    "this job runs here, and would wait for its own end; --now cancels what runs "

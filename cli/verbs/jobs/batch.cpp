@@ -8,6 +8,7 @@
 
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
+#include "cli/entries.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"
@@ -30,7 +31,7 @@ struct BatchArgs {
 
 // A script by its absolute name, so that the child finds it from wherever it runs.
 Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
-  if (args.wrap) return args.command;
+  if (args.wrap || args.script.text) return args.command;
   namespace fs = std::filesystem;
   std::vector<std::string> program = args.command;
   std::error_code error;
@@ -50,6 +51,7 @@ Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
 }
 
 Result<JobRequest> request_of(BatchArgs& args) {
+  add_script_of_input(args.script, args.job, args.command);
   auto program = initial_program(args);
   if (!program) return tl::unexpected(program.error());
   if (args.job.shape.name.empty() && args.wrap)
@@ -69,7 +71,10 @@ Result<JobRequest> request_of(BatchArgs& args) {
 int verb_batch(Invocation& call) {
   BatchArgs args;
   Parser parser("batch", "queue a child instance that runs a script");
-  parser.command("SCRIPT [ARGS...]", args.command, "the child's initial program", true);
+  parser
+      .command("SCRIPT [ARGS...]", args.command,
+               "the child's initial program; - is standard input, as is a script in a pipe", true)
+      .or_standard_input();
   add_resource_options(parser, args.job, Unit::slot);
   add_job_options(parser, args.job);
   add_file_option(parser, args.job, Unit::slot);
@@ -89,6 +94,8 @@ int verb_batch(Invocation& call) {
                "two whole nodes");
   add_script_options(parser, call, "batch", LookedFor::here, args.script);
   if (const auto code = parser.parse(call)) return *code;
+  if (auto good = refuse_words(args.command, "batch"); !good)
+    return report(call, "batch", good.error());
   const auto made = request_of(args);
   if (!made) return report(call, "batch", parser.located(made.error()));
   tell_left_out(call, "batch", *made);

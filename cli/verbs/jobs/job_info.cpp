@@ -69,6 +69,7 @@ std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", shown) : ""));
   sheet.line("tasks", msg::tasks_text(job));
   sheet.line("command", job.command);
+  if (!job.entry.empty()) sheet.line("entry", job.entry);
   sheet.line("user", job.user);
   sheet.line("group", job.group);
   sheet.line("account", job.account);

@@ -52,7 +52,22 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
-// Of an array the tasks of `ask`, one after the other; with `named` each under its name.
+// What a job wrote. What has a name above it is one stream, which can be kept in a file.
+Status copy_stream(Invocation& call, Client& client, std::uint64_t id, bool named) {
+  return client.attach(id, [&](const msg::OutputChunk& chunk) {
+    (chunk.error && !named ? call.io.err : call.io.out) << chunk.data << std::flush;
+    return true;
+  });
+}
+
+// ": beta", of a task that was given something.
+std::string given_to(Client& client, std::uint64_t id) {
+  const auto task = client.record(id);
+  return task && !task->entry.empty() ? ": " + printable(task->entry) : "";
+}
+
+// Of an array the tasks of `ask`, one after the other; with `named` each under its name, with what
+// it was given.
 Status print_tasks(Invocation& call, Client& client, const msg::TasksRequest& ask, bool named) {
   const auto tasks = client.tasks(ask);
   if (!tasks) return tl::unexpected(tasks.error());
@@ -64,12 +79,10 @@ Status print_tasks(Invocation& call, Client& client, const msg::TasksRequest& as
   std::size_t place = 0;
   for (const std::uint64_t id : ids->ids()) {
     if (place < names.size())
-      call.io.out << fmt::format("==> {}.{} <==\n", ask.array, names[place++]) << std::flush;
-    const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
-      (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
-      return true;
-    });
-    if (!ended) return ended;
+      call.io.out << fmt::format("==> {}.{}{} <==\n", ask.array, names[place++],
+                                 given_to(client, id))
+                  << std::flush;
+    if (auto copied = copy_stream(call, client, id, named); !copied) return copied;
   }
   return {};
 }
@@ -82,10 +95,7 @@ Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
   if (!job) return tl::unexpected(job.error());
   if (job->tasks > 0) return print_tasks(call, client, {id, "", kFailedOutputs}, true);
   if (job->result != "FAILED" && job->result != "TIMEOUT") return {};
-  return client.attach(id, [&](const msg::OutputChunk& chunk) {
-    (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
-    return true;
-  });
+  return copy_stream(call, client, id, true);
 }
 
 // Nothing came: of a job that never ran, why.

@@ -53,6 +53,19 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
   return shown ? Status() : tl::unexpected(shown.error());
 }
 
+// Jobs of this instance that are over and did not complete. A campaign whose first job fails before
+// its script comes to wait has failed all the same.
+Result<std::uint64_t> failed_before(Client& client) {
+  msg::JobsRequest ended;
+  ended.all = true;
+  ended.filter.states = {"FAILED", "TIMEOUT", "CANCELED", "REJECTED"};
+  const auto counts = client.count_jobs(ended);
+  if (!counts) return tl::unexpected(counts.error());
+  std::uint64_t failed = 0;
+  for (const auto& count : *counts) failed += count.jobs;
+  return failed;
+}
+
 }  // namespace
 
 int verb_job_wait(Invocation& call) {
@@ -62,13 +75,14 @@ int verb_job_wait(Invocation& call) {
       .positional("ID", args.jobs,
                   "jobs to wait for: 7, 3-9, /3/7; 7.12 and 7.3-9 are tasks of an array")
       .group("Options")
-      .flag("-a,--all", args.all, "every pending and running job there is now")
+      .flag("-a,--all", args.all, "until nothing waits or runs any more")
       .flag("--quiet", args.quiet, "do not say which ones failed")
       .flag("--progress", args.progress, "show how far they are, and failures as they come")
       .instance(call)
       .json(args.json)
       .note(
-          "Exits with 0 when all completed with exit code 0, with 1 when one did not; says which "
+          "Exits with 0 when all completed with exit code 0, with 1 when one did not; with --all "
+          "also when one that was over before did not; says which "
           "and why on standard error.")
       .example("holon job wait $(holon submit make) && echo done", "a job, and what comes after it")
       .example("holon job wait --all", "until nothing is left to do");
@@ -89,7 +103,16 @@ int verb_job_wait(Invocation& call) {
       call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", name_of(call, job),
                                  printable(job.name), msg::state_word(job),
                                  printable(details_of(job, instance::wall_clock_ms())));
-  return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;
+  const bool went = std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well);
+  if (!all || !went) return went ? kOk : kFailed;
+  const auto failed = failed_before(jobs->client);
+  if (!failed) return report(call, "job wait", failed.error());
+  if (*failed > 0 && !args.quiet)
+    call.io.err << fmt::format(
+        "holon job wait: {} that {} over before did not complete; `holon jobs -a` lists {}\n",
+        *failed == 1 ? "1 job" : fmt::format("{} jobs", *failed), *failed == 1 ? "was" : "were",
+        *failed == 1 ? "it" : "them");
+  return *failed == 0 ? kOk : kFailed;
 }
 
 }  // namespace holon::cli

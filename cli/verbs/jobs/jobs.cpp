@@ -6,6 +6,7 @@
 #include <cctype>
 #include <map>
 #include <ostream>
+#include <set>
 #include <utility>
 
 #include "base/text/printable.hpp"
@@ -52,6 +53,8 @@ class Lines {
         now_(instance::wall_clock_ms()) {}
 
   void add(const std::vector<msg::JobRecord>& jobs, bool more) {
+    if (!args_.request.ids.empty())
+      for (const auto& job : jobs) shown_.insert(job.id);
     if (args_.json) {
       call_.io.out << json_.next(jobs);
       return;
@@ -61,13 +64,22 @@ class Lines {
   }
 
   bool is_empty() const { return lines_ == 0; }
-  // A person does not read more lines than this.
-  bool is_enough() const { return call_.io.terminal && !args_.json && lines_ >= kMostOnATerminal; }
+  bool has(std::uint64_t id) const { return shown_.contains(id); }
+  // A person does not read more lines than kMostOnATerminal.
+  bool has_bound() const { return call_.io.terminal && !args_.json; }
   // There are more jobs than are shown: so many in each state.
   void cut(const std::vector<msg::StateCount>& counts) {
     counts_.clear();
-    for (const auto& [state, jobs] : counts) count(state, jobs);
-    hint_ += fmt::format("; the first {} are listed: holon jobs | less shows all", lines_);
+    std::uint64_t all = 0;
+    for (const auto& [state, jobs] : counts) {
+      count(state, jobs);
+      all += jobs;
+    }
+    std::string words;
+    for (const auto& word : call_.args) words += " " + printable(word);
+    hint_ +=
+        fmt::format("; the last {} of {} are listed, and all that run; holon jobs{} | less has all",
+                    lines_, all, words);
   }
 
   void end() {
@@ -119,8 +131,32 @@ class Lines {
   Time now_;
   std::map<std::string, std::uint64_t> counts_;
   std::size_t lines_ = 0;
+  std::set<std::uint64_t> shown_;
   std::string hint_;
 };
+
+// What runs, and of all others the newest.
+Status list_latest(Client& client, const msg::JobsRequest& ask,
+                   const std::vector<msg::StateCount>& counts, Lines& lines) {
+  std::map<std::uint64_t, msg::JobRecord> jobs;
+  const auto add = [&](msg::JobsRequest part) -> Status {
+    part.limit = kMostOnATerminal - std::min(jobs.size(), kMostOnATerminal - 1);
+    auto listed = client.jobs(part);
+    if (!listed) return tl::unexpected(listed.error());
+    for (auto& job : listed->jobs) jobs.emplace(job.id, std::move(job));
+    return {};
+  };
+  msg::JobsRequest running = ask;
+  running.filter.states = {"RUNNING"};
+  if (ask.filter.states.empty())
+    if (auto added = add(running); !added) return added;
+  if (auto added = add(ask); !added) return added;
+  std::vector<msg::JobRecord> list;
+  for (auto& [id, job] : jobs) list.push_back(std::move(job));
+  lines.add(list, false);
+  lines.cut(counts);
+  return {};
+}
 
 // In the order of their paths, unless another is asked for. Pages come in that order unless what is
 // below instances, or the newest only, are asked for.
@@ -133,18 +169,17 @@ Status list(Client& client, const JobsArgs& args, Lines& lines) {
     lines.add(all->jobs, false);
     return {};
   }
-  bool is_cut = false;
-  const auto listed =
-      client.each_page(args.request, [&](const std::vector<msg::JobRecord>& page, bool more) {
-        lines.add(page, more);
-        is_cut = more && lines.is_enough();
-        return !is_cut;
-      });
-  if (!listed || !is_cut) return listed;
-  const auto counts = client.count_jobs(args.request);
-  if (!counts) return tl::unexpected(counts.error());
-  lines.cut(*counts);
-  return {};
+  if (lines.has_bound() && !ask.tasks) {
+    const auto counts = client.count_jobs(ask);
+    if (!counts) return tl::unexpected(counts.error());
+    std::uint64_t all = 0;
+    for (const auto& count : *counts) all += count.jobs;
+    if (all > kMostOnATerminal) return list_latest(client, ask, *counts, lines);
+  }
+  return client.each_page(ask, [&lines](const std::vector<msg::JobRecord>& page, bool more) {
+    lines.add(page, more);
+    return true;
+  });
 }
 
 // Of a tree the records are counted here: a path may come twice.
@@ -187,6 +222,18 @@ Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
   for (const auto& [state, jobs] : *counts) table.add({{state}, {std::to_string(jobs)}});
   call.io.out << table.render(call.io);
   return {};
+}
+
+// Of those that were named, as far as a filter has not left them out.
+std::vector<std::uint64_t> unknown_ids(const JobsArgs& args, const Lines& lines) {
+  std::vector<std::uint64_t> unknown;
+  const auto& filter = args.request.filter;
+  const bool leaves_out = !filter.states.empty() || filter.since > 0 || !filter.user.empty() ||
+                          !filter.name.empty() || !filter.queue.empty();
+  if (leaves_out || args.request.recursive || args.request.limit > 0) return unknown;
+  for (const auto id : args.request.ids)
+    if (!lines.has(id)) unknown.push_back(id);
+  return unknown;
 }
 
 // An empty table would look as if the name were right.
@@ -287,7 +334,9 @@ int verb_jobs(Invocation& call) {
           "--filter takes states and results, and pending and running for several states; with "
           "one that jobs have at their end, with --since and with --stats jobs that are over "
           "are looked at, too.")
-      .note("On a terminal the first thousand are listed, and how many there are.")
+      .note(
+          "On a terminal what runs and the newest are listed, a thousand in all, and how many "
+          "there are.")
       .note("FIELDs are " + names_of_fields() + ".")
       .example("holon jobs --filter failed --since -2h --sort -end", "what went wrong lately")
       .example("holon jobs -a", "everything this instance has seen")
@@ -315,6 +364,11 @@ int verb_jobs(Invocation& call) {
   if (const auto listed = list(selected->client, args, lines); !listed)
     return report(call, "jobs", listed.error());
   lines.end();
+  if (const auto unknown = unknown_ids(args, lines); !unknown.empty()) {
+    for (const auto id : unknown)
+      call.io.err << fmt::format("holon jobs: there is no job {}\n", id);
+    return kFailed;
+  }
   if (!args.json && lines.is_empty())
     tell_unknown_user(call, selected->client, args.request.filter.user);
   return kOk;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <set>
 
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
@@ -53,11 +54,24 @@ qmanager::Selection selection_of(const msg::JobRecord& job) {
                                      : qmanager::Selection::immediate;
 }
 
+// When a job ended, or how far it has come.
+Time end_of(const msg::JobRecord& job, Time now) {
+  return job.t_finish > 0 ? job.t_finish : job.state == "INACTIVE" ? job.t_inactive : now;
+}
+
+// Of an array that is drawn as a whole: what its tasks held on average.
+std::int64_t procs_of(const msg::JobRecord& job, Time now) {
+  const Duration lasted = job.t_start > 0 ? end_of(job, now) - job.t_start : 0;
+  const std::int64_t held =
+      job.tasks > 0 && lasted > 0 ? (job.tasks_core_ms + lasted / 2) / lasted : job.ncores;
+  return std::max<std::int64_t>(1, held);
+}
+
 void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
   sim::TraceJob traced;
   traced.id = static_cast<std::int64_t>(job.id);
   traced.submit = job.t_submit;
-  traced.procs = std::max<std::int64_t>(1, job.ncores);
+  traced.procs = procs_of(job, now);
   traced.limit = job.limit;
   traced.user = job.user;
   traced.queue = job.queue;
@@ -66,7 +80,7 @@ void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
   outcome.selection = selection_of(job);
   Time end = now;
   if (job.t_start > 0) {
-    end = job.t_finish > 0 ? job.t_finish : job.state == "INACTIVE" ? job.t_inactive : now;
+    end = end_of(job, now);
     outcome.start = job.t_start;
     traced.run = std::max<Duration>(1, end - job.t_start);
   }
@@ -83,7 +97,11 @@ Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
     return std::pair(a.t_submit, a.id) < std::pair(b.t_submit, b.id);
   });
   Recorded all;
+  std::set<std::uint64_t> arrays;  // whose tasks are there
+  for (const auto& job : jobs)
+    if (job.array != 0 && job.tasks == 0) arrays.insert(job.array);
   for (const auto& job : jobs) {
+    if (job.tasks > 0 && arrays.contains(job.id)) continue;
     const bool never_ran = job.state == "INACTIVE" && job.t_start == 0;
     all.unstarted += never_ran;
     if (!never_ran) add_record(all, job, now);
@@ -164,8 +182,21 @@ struct Shown {
   std::vector<std::string> damage;  // of the journal that the jobs were read from
 };
 
+// What ran are the tasks of an array: these are drawn, unless there are more than anybody could
+// see.
+Result<msg::JobsReply> jobs_and_tasks(Client& client, msg::JobsRequest request) {
+  constexpr std::uint64_t kMostTasks = 100'000;
+  auto jobs = client.jobs(request);
+  if (!jobs || request.limit > 0 || request.recursive) return jobs;
+  std::uint64_t tasks = 0;
+  for (const auto& job : jobs->jobs) tasks += job.tasks;
+  if (tasks == 0 || tasks > kMostTasks) return jobs;
+  request.tasks = true;
+  return client.jobs(request);
+}
+
 Result<Shown> ask(Client& client, const ReportArgs& args) {
-  auto jobs = client.jobs(args.request);
+  auto jobs = jobs_and_tasks(client, args.request);
   if (!jobs) return tl::unexpected(jobs.error());
   return Shown{std::move(jobs->jobs), client.status(), depths_of(client), "", {}};
 }
@@ -232,7 +263,8 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
   const std::int64_t most = most_at_once(all);
   const std::int64_t procs = node && node->cores > 0 ? std::max(node->cores, most) : most;
   auto facts = facts_of_instance(node, all, procs, now);
-  if (!shown.depths.empty()) facts.emplace_back("looked at in a pass", shown.depths);
+  if (!shown.depths.empty())
+    facts.emplace_back("waiting jobs that the scheduler tries", shown.depths);
   if (!shown.state_dir.empty()) facts.emplace_back("state directory", shown.state_dir);
   if (!shown.damage.empty())
     facts.emplace_back("journal", "damaged; jobs that cannot be read are left out");
@@ -244,10 +276,10 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
   const std::string title = !args.title.empty() ? args.title
                             : node              ? fmt::format("holon {}", node->path)
                                                 : std::string("holon");
-  return sim::html_report(
-      {title, std::move(facts), all.workload, runs, procs, kTicks, std::move(all.ends),
-       "Jobs that run are shown as they are now. Of a job that was run again all "
-       "is of the last attempt."});
+  return sim::html_report({title, std::move(facts), all.workload, runs, procs, kTicks,
+                           std::move(all.ends),
+                           "Jobs that run are shown as they are now. For a retried job only its "
+                           "last attempt is counted."});
 }
 
 // Returns the exit code.

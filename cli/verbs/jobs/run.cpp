@@ -13,6 +13,7 @@
 #include "base/idset.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
+#include "cli/entries.hpp"
 #include "cli/input_pump.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
@@ -160,6 +161,7 @@ int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Termin
     }
   }
   Interrupter interrupter(call, client, id, "holon run");
+  interrupter.pass_on_other_signals();
   const WaitNotice notice(call, client, id, "holon run",
                           args.progress ? WaitNotice::What::progress : WaitNotice::What::wait);
   std::optional<InputPump> input;
@@ -213,6 +215,8 @@ int verb_run(Invocation& call) {
       .example("zcat trace.gz | holon run -c 2 ./filter > short", "a job in a pipeline")
       .example("holon run --pty -c 4 bash", "a shell on four cores of its own");
   if (const auto code = parser.parse(call)) return *code;
+  if (auto good = refuse_words(args.command, "run"); !good)
+    return report(call, "run", good.error());
   if (!args.script.file.empty()) args.command.front() = args.script.file;
 
   std::unique_ptr<Terminal> terminal;

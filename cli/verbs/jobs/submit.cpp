@@ -26,6 +26,7 @@
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workflow/file_claims.hpp"
 #include "cli/workflow/graph_file.hpp"
 #include "instance/job/submission.hpp"
 #include "instance/output/file_words.hpp"
@@ -65,8 +66,9 @@ bool names_differ(const ArrayRequest& request, const std::string& file) {
 // left.
 Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
                     const char* option) {
-  if (args.count < 2 || !file) return {};
   const auto& array = args.job.array;
+  const bool is_one = args.count < 2 && !(array && array->open);
+  if (is_one || !file) return {};
   const auto whose = !array                   ? instance::InFileOf::job
                      : array->entries.empty() ? instance::InFileOf::array
                                               : instance::InFileOf::array_with_entries;
@@ -83,11 +85,12 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
   const std::string own =
       (name.parent_path() / (name.stem().string() + "-{{id}}" + name.extension().string()))
           .string();
-  return fail(Errc::invalid_argument,
-              fmt::format("each of the {} jobs would write over the others' output; {} gives each "
-                          "a file of its own",
-                          args.count, own),
-              where);
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("each of the {} would write over the others' output; {} gives each a file "
+                  "of its own",
+                  array && array->open ? "tasks to come" : fmt::format("{} jobs", args.count), own),
+      where);
 }
 
 Status check_job_files(const SubmitArgs& args) {
@@ -101,11 +104,16 @@ Status use_array(SubmitArgs& args) {
   if (!array) return tl::unexpected(array.error());
   if (!*array) return {};
   if (args.count_given)
-    return fail(Errc::invalid_argument, "is not accepted with --array, --each-line or ':::'",
+    return fail(Errc::invalid_argument, "is not accepted with --array, --each-... or ':::'",
                 "--count");
   args.count = (*array)->indices.count;
   args.job.array = std::move(*array);
   return {};
+}
+
+std::string ids_text(const msg::SubmitReply& reply) {
+  if (reply.count == 1) return fmt::format("job {}", reply.first_id);
+  return fmt::format("jobs {} to {}", reply.first_id, reply.first_id + reply.count - 1);
 }
 
 void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply& reply) {
@@ -115,14 +123,13 @@ void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply&
     call.io.out << pretty(ids);
     return;
   }
+  if (args.progress && call.io.terminal && reply.count > 1) {
+    call.io.out << ids_text(reply) << "\n";
+    return;
+  }
   std::string lines;
   for (std::uint64_t i = 0; i < reply.count; ++i) lines += fmt::format("{}\n", reply.first_id + i);
   call.io.out << lines;
-}
-
-std::string ids_text(const msg::SubmitReply& reply) {
-  if (reply.count == 1) return fmt::format("job {}", reply.first_id);
-  return fmt::format("jobs {} to {}", reply.first_id, reply.first_id + reply.count - 1);
 }
 
 std::vector<std::uint64_t> ids_of(const msg::SubmitReply& submitted) {
@@ -205,7 +212,8 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
 }
 
 void add_submit_options(Parser& parser, SubmitArgs& args) {
-  parser.command("COMMAND [ARGS...]", args.command, "what each task runs", false);
+  parser.command("COMMAND [ARGS...]", args.command,
+                 "what each task runs; - is a script on standard input", false);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
   add_file_option(parser, args.job, Unit::task);
@@ -226,7 +234,7 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
   add_array_options(parser, args.array);
   parser.option("--into", args.into, "ID",
                 "more tasks for the open array ID, instead of COMMAND: by --array, --each-line, "
-                "--each-json, ':::' or --count; prints their ids");
+                "--each-csv, --each-json, ':::' or --count; prints their ids");
 }
 
 // ---- --file ----
@@ -324,7 +332,11 @@ class GraphMaker {
     const bool takes_entries =
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
     const auto known = known_.find(words);
-    if (known != known_.end() && !takes_entries) return known->second;
+    if (known != known_.end() && !takes_entries) {
+      if (auto alone = claims_.claim(known->second.files, read.name); !alone)
+        return at(alone.error());
+      return known->second.number;
+    }
     const auto in_defaults = [&](const std::string& key) { return read.is_default(key, way); };
     auto args = options_.read(words, in_defaults);  // with the files that go along
     if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
@@ -332,6 +344,8 @@ class GraphMaker {
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
     if (auto good = use_array(*args); !good) return at(good.error());
     if (auto good = check_job_files(*args); !good) return at(good.error());
+    auto files = FileClaims::files_of(args->job);
+    if (auto alone = claims_.claim(files, read.name); !alone) return at(alone.error());
     task.command = args->command;
     const bool is_named = std::find(words.begin(), words.end(), "--name") != words.end();
     if (is_named) task.name.clear();
@@ -343,7 +357,7 @@ class GraphMaker {
                               static_cast<std::uint64_t>(args->count), made->request.urgency});
     request_.user = made->request.user;
     if (!args->job.for_user.empty()) for_user_ = args->job.for_user;
-    if (is_shared) known_.emplace(words, number);
+    if (is_shared) known_.emplace(words, Spec{number, std::move(files)});
     return number;
   }
 
@@ -366,7 +380,12 @@ class GraphMaker {
   TaskOptions options_;
   msg::GraphRequest request_;
   std::string for_user_;  // "": none of the tasks is another user's
-  std::map<std::vector<std::string>, std::uint32_t> known_;
+  struct Spec {
+    std::uint32_t number = 0;
+    std::vector<std::string> files;  // that a task with these options writes into
+  };
+  std::map<std::vector<std::string>, Spec> known_;
+  FileClaims claims_;
   nlohmann::json environment_;
 };
 
@@ -415,9 +434,9 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
 
 // What else may stand beside --into: the tasks of an array run its command, with what it asks for.
 Status check_alone_with_into(const Invocation& call, const SubmitArgs& args) {
-  static constexpr std::string_view kBeside[] = {"--into",      "--array",     "-a",
-                                                 "--each-line", "--each-json", "--count",
-                                                 "-i",          "--instance",  "--json"};
+  static constexpr std::string_view kBeside[] = {
+      "--into",      "--array", "-a", "--each-line", "--each-csv",
+      "--each-json", "--count", "-i", "--instance",  "--json"};
   if (!args.command.empty() && args.command.front() != ":::")
     return fail(Errc::invalid_argument,
                 "the tasks of an open array run its command; ':::' stands before what tells them "
@@ -538,6 +557,7 @@ int verb_submit(Invocation& call) {
   if (args.jobspec.empty() && args.command.empty())
     return report(call, "submit", {Errc::invalid_argument, "COMMAND [ARGS...] is missing", ""});
   if (!args.script.file.empty()) args.command.front() = args.script.file;
+  add_script_of_input(args.script, args.job, args.command);
   args.count_given = args.count != 1 || !parser.typed("--count").empty();
   if (auto good = use_array(args); !good)
     return report(call, "submit", parser.located(good.error()));

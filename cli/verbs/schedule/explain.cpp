@@ -56,7 +56,8 @@ class ReasonSheet {
     line("asks for", printable(job.resources) + (job.limit > 0 ? " for " + show_duration(job.limit)
                                                                : ", without a time limit"));
     if (job.t_planned > 0) line("planned", show_time(job.t_planned, now_));
-    if (job.t_room > 0) line("room", show_time(job.t_room, now_) + ", if nobody takes it before");
+    if (job.t_room > 0)
+      line("earliest", show_time(job.t_room, now_) + ", unless a job ahead of it takes the place");
     if (job.pending > 0)
       line("place", fmt::format("{} before it in queue {}; the last pass looked at {} of {}",
                                 job.position, job.queue, job.considered, job.pending));

@@ -164,8 +164,7 @@ int verb_policy_test(Invocation& call) {
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
   const std::int64_t procs = options.procs.value_or(trace->workload.max_procs);
   if (procs < 1)
-    return failed(
-        {Errc::invalid_argument, "the trace does not say how large its machine is", "--procs"});
+    return failed({Errc::invalid_argument, "it has no MaxProcs: give --procs N", options.trace});
   const auto plan = plan_test(options, *policy, procs);
   if (!plan) return failed(plan.error());
   const auto runs = sim::run_study(trace->workload, *plan);

@@ -117,9 +117,9 @@ std::string job_in_words(const msg::WhatIfReply& reply, const std::string& polic
 std::string jobs_in_words(const Io& io, const msg::WhatIfReply& reply, const std::string& policy) {
   const std::size_t other = reply.jobs.size();
   std::string sheet = other == 0 ? "" : table_of_starts(reply, policy).render(io);
-  sheet += fmt::format("{} job{} would start at another time, {} when {} now", other,
-                       other == 1 ? "" : "s", reply.same, reply.same == 1 ? "it does" : "they do");
-  if (reply.unknown > 0) sheet += fmt::format(", {} later than was looked at", reply.unknown);
+  sheet += fmt::format("{} of {} waiting jobs would start at another time", other,
+                       other + reply.same + reply.unknown);
+  if (reply.unknown > 0) sheet += fmt::format("; {} start later than was looked at", reply.unknown);
   return sheet + "\n";
 }
 

@@ -14,6 +14,7 @@
 #include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/config.hpp"
 #include "config/policies.hpp"
+#include "instance/resources/resources.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
 #include "sim/report.hpp"
@@ -116,7 +117,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const SimulateOptions&
           {"jobs", std::to_string(trace.workload.jobs.size())},
           {"machine", options.resources.empty() ? machine : options.resources + ", " + machine},
           {"order", options.order},
-          {"looked at in a pass", sim::depth_text(runs.front().depths)},
+          {"waiting jobs that the scheduler tries", sim::depth_text(runs.front().depths)},
           {"configuration", conf.empty() ? "default" : conf},
           {"holon", HOLON_VERSION}};
 }
@@ -139,24 +140,20 @@ Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
 
 Result<sim::GraphMachine> graph_of(const std::string& resources) {
   const std::string where = "--resources " + resources;
-  const auto file = read_whole_file(resources);
-  const bool is_shape =
-      !file && file.error().code == Errc::not_found && resources.find('=') != std::string::npos;
-  if (!file && !is_shape)
-    return fail(Errc::invalid_argument,
-                (file.error().code == Errc::not_found ? "no such file" : file.error().what) +
-                    "; accepted are a JGF or Rv1 file, or a shape like node=4/core=8",
-                where);
-  auto machine = sim::graph_machine(is_shape ? resources : *file);
-  if (!machine && machine.error().code == Errc::out_of_range)
-    return fail(Errc::invalid_argument, machine.error().what, where);
-  return machine;
+  const auto source = instance::find_resources(resources);
+  if (!source) return fail(Errc::invalid_argument, source.error().what, source.error().where);
+  const auto spec = instance::read_resources(*source);
+  auto machine = spec ? sim::graph_machine(*spec) : tl::unexpected(spec.error());
+  if (machine) return machine;
+  const Error& why = machine.error();
+  const bool is_shape = source->kind == "shape" && why.code != Errc::out_of_range;
+  if (is_shape) return machine;  // the place in the shape says enough
+  return fail(Errc::invalid_argument, why.what,
+              where + (why.where.empty() ? "" : ": " + why.where));
 }
 
-Result<sim::GraphMachine> flat_of(std::int64_t procs) {
-  if (procs <= 0)
-    return fail(Errc::invalid_argument, "the trace does not say how large its machine is",
-                "--procs");
+Result<sim::GraphMachine> flat_of(const std::string& trace, std::int64_t procs) {
+  if (procs <= 0) return fail(Errc::invalid_argument, "it has no MaxProcs: give --procs N", trace);
   const auto make = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
     return std::make_unique<qmanager::FlatMachine>(procs);
   };
@@ -217,8 +214,9 @@ int verb_simulate(Invocation& call) {
   tell_issues(call.io, options.trace, *trace);
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
-  const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
-                             : flat_of(procs > 0 ? procs : trace->workload.max_procs);
+  const auto machine = graph
+                           ? Result<sim::GraphMachine>(std::move(*graph))
+                           : flat_of(options.trace, procs > 0 ? procs : trace->workload.max_procs);
   if (!machine) return failed(machine.error());
 
   sim::ScheduleFile schedule;

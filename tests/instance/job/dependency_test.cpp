@@ -211,6 +211,22 @@ TEST(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
   EXPECT_TRUE(live.jobs(true, false).empty()) << "nothing is kept of a slip of the finger";
 }
 
+// "Again until it succeeds": once one has, none of those behind it runs.
+TEST(LiveDependencies, AChainOfAfternotokEndsAtTheFirstSuccess) {
+  const Live live({"--resources", "node=1/core=1"});
+  std::vector<std::uint64_t> chain = {live.job({"/bin/false"})};
+  for (int i = 0; i < 4; ++i)
+    chain.push_back(
+        live.job({"/bin/true"}, after_job({"afternotok:" + std::to_string(chain.back())})));
+  const auto over = live.wait(chain);
+  EXPECT_EQ(over[0].result, "FAILED");
+  EXPECT_EQ(over[1].result, "COMPLETED") << "the second try";
+  for (std::size_t i = 2; i < over.size(); ++i) {
+    EXPECT_EQ(over[i].t_start, 0) << over[i].reason;
+    EXPECT_EQ(over[i].exception, "dependency");
+  }
+}
+
 // A chain as long as a queue: one end takes all with it, one after the other, without recursion.
 TEST(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
   const Live live({"--resources", "node=1/core=1"});
