@@ -2,6 +2,8 @@
 #include <hwloc.h>
 
 #include <algorithm>
+#include <memory>
+#include <type_traits>
 
 #include "launch/remote/invitation.hpp"
 #include "msg/resource.hpp"
@@ -14,9 +16,21 @@ namespace {
 // The first three belong to the instance from its beginning on. Those of a batch system come then.
 constexpr int kAllHosts = BatchSystem::kFirstHost;
 
+// hwloc loads its plugins with the first topology there is and unloads them with the last. A world
+// makes and reads one after the other, which was a third of what a seed cost.
+void keep_hwloc_loaded() {
+  static const auto kOne = [] {
+    hwloc_topology_t topology = nullptr;
+    hwloc_topology_init(&topology);
+    return std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>,
+                           decltype(&hwloc_topology_destroy)>(topology, hwloc_topology_destroy);
+  }();
+}
+
 }  // namespace
 
 std::string machine_with(std::int64_t cores, const std::string& name) {
+  keep_hwloc_loaded();
   hwloc_topology_t topology = nullptr;
   hwloc_topology_init(&topology);
   hwloc_topology_set_synthetic(topology, fmt::format("core:{} pu:1", cores).c_str());

@@ -67,7 +67,7 @@ struct PlantInfo {
   Plant plant;
   const char* name;
   const char* what;
-  // Where the suite begins to look, to be quick: no seed before it finds the fault today.
+  // Where the suite begins to look, to be quick: the first seed that has found the fault.
   std::uint64_t first_seed = 1;
 };
 const std::vector<PlantInfo>& all_plants();

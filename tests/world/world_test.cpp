@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "world/world.hpp"
 
@@ -40,16 +42,18 @@ class Seeds : public ::testing::Test {
   std::string dir_;
 };
 
-class Hundreds : public Seeds, public ::testing::WithParamInterface<std::uint64_t> {};
+class Range : public Seeds,
+              public ::testing::WithParamInterface<std::pair<std::uint64_t, std::uint64_t>> {};
 
-TEST_P(Hundreds, LoseNothingAndDoubleNothing) {
-  for (std::uint64_t seed = GetParam() * 100 + 1; seed <= GetParam() * 100 + 100; ++seed) {
+TEST_P(Range, LosesNothingAndDoublesNothing) {
+  for (std::uint64_t seed = GetParam().first; seed <= GetParam().second; ++seed) {
     const auto outcome = run(seed);
     ASSERT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Three, Hundreds, ::testing::Values(0, 1, 2));
+// Behind the first sixty. All others are in the target soak_worlds.
+INSTANTIATE_TEST_SUITE_P(Hundred, Range, ::testing::Values(std::pair(61, 80), std::pair(81, 100)));
 
 // What an agent ran whose host was given up ran on as its node was offered again, after a restart
 // of the broker (5074), and where the start had been on its way (885). A child that was given its
@@ -113,11 +117,6 @@ TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {
   }
 }
 
-TEST_F(Seeds, OneReplaysToTheByte) {
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8})
-    EXPECT_EQ(run(seed).history, run(seed).history);
-}
-
 // How often which things happen, by a part of their line.
 std::uint64_t lines_with(const Outcome& outcome, const std::string& words) {
   return static_cast<std::uint64_t>(
@@ -144,13 +143,42 @@ std::uint64_t joins_of_children(const Outcome& outcome) {
       }));
 }
 
+// The seeds that several tests look at: each is run once.
+class FirstSixty : public Seeds {
+ protected:
+  static const Outcome& outcome_of(std::uint64_t seed) { return outcomes()[seed - 1]; }
+
+  void SetUp() override {
+    for (std::uint64_t seed = outcomes().size() + 1; seed <= 60; ++seed)
+      outcomes().push_back(run(seed));
+  }
+  static void TearDownTestSuite() { outcomes().clear(); }
+
+ private:
+  static std::vector<Outcome>& outcomes() {
+    static std::vector<Outcome> kept;
+    return kept;
+  }
+};
+
+TEST_F(FirstSixty, LoseNothingAndDoubleNothing) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    ASSERT_EQ(outcome_of(seed).violation, "") << "seed " << seed << "\n"
+                                              << last_lines(outcome_of(seed));
+}
+
+TEST_F(FirstSixty, ReplayToTheByte) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed)
+    EXPECT_EQ(run(seed).history, outcome_of(seed).history);
+}
+
 // A world that nothing happens in would find nothing, and pass.
-TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
+TEST_F(FirstSixty, HaveThreeLevelsJobsHostsAndFaults) {
   std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0, policies = 0;
   std::uint64_t preempted = 0, saved = 0, suspended = 0, limited = 0;
   std::uint64_t retried = 0, added = 0, left = 0, over_hosts = 0, arrays = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const auto outcome = run(seed);
+    const auto& outcome = outcome_of(seed);
     jobs += outcome.jobs;
     kills += lines_with(outcome, " is killed");
     deepest = std::max(deepest, deepest_instance(outcome));
@@ -191,10 +219,10 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   EXPECT_GT(limited, 5u);
 }
 
-TEST_F(Seeds, HaveUsersWithAnInstanceEachThatEndsWhenItIdles) {
+TEST_F(FirstSixty, HaveUsersWithAnInstanceEachThatEndsWhenItIdles) {
   std::uint64_t made = 0, jobs = 0, over = 0, untold = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const auto outcome = run(seed);
+    const auto& outcome = outcome_of(seed);
     for (const auto& line : outcome.history) {
       const auto at = line.find(" is the instance of ");
       if (at == std::string::npos) continue;
@@ -211,10 +239,10 @@ TEST_F(Seeds, HaveUsersWithAnInstanceEachThatEndsWhenItIdles) {
   EXPECT_LT(untold, jobs / 10) << "what may be lost is the exception";
 }
 
-TEST_F(Seeds, HaveBatchJobsThatBringNodes) {
+TEST_F(FirstSixty, HaveBatchJobsThatBringNodes) {
   std::uint64_t submitted = 0, joined = 0, jobs = 0, taken_back = 0, down = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    const auto outcome = run(seed);
+    const auto& outcome = outcome_of(seed);
     submitted += lines_with(outcome, " is submitted: holon-");
     joined += lines_with(outcome, " has a place by batch job ");
     taken_back += lines_with(outcome, " is taken back");
@@ -232,11 +260,20 @@ TEST_F(Seeds, HaveBatchJobsThatBringNodes) {
 
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
 
+// From the seed on that has found the fault, and then from the first one on. What is found there is
+// the fault: without it nothing is wrong, which of the first hundred other tests say.
 TEST_P(Plants, AreFoundWithinAThousandSeeds) {
-  std::uint64_t seed = GetParam().first_seed;
-  while (seed <= 1'000 && run(seed, GetParam().plant).violation.empty()) ++seed;
-  EXPECT_LE(seed, 1'000u) << GetParam().what;
-  RecordProperty("seeds", std::to_string(seed));
+  constexpr std::uint64_t kMost = 1'000;
+  const auto& plant = GetParam();
+  std::uint64_t tried = 0, seed = plant.first_seed;
+  for (; tried < kMost && run(seed, plant.plant).violation.empty(); ++tried)
+    seed = seed % kMost + 1;
+  EXPECT_LT(tried, kMost) << plant.what;
+  if (seed > 100) {
+    const auto without = run(seed);
+    EXPECT_EQ(without.violation, "") << "seed " << seed << "\n" << last_lines(without);
+  }
+  RecordProperty("seed", std::to_string(seed));
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Plants, ::testing::ValuesIn(all_plants()), [](const auto& plant) {
