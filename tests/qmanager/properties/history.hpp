@@ -30,6 +30,9 @@ struct Manner {
   const char* match_policy = "first";  // of the graph
 };
 
+// So many are played of each kind, or as many as HOLON_HISTORIES says (the target soak_histories).
+unsigned histories(unsigned in_suite);
+
 // What was decided.
 struct Decided {
   std::string all;  // a line each

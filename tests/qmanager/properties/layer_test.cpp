@@ -12,7 +12,7 @@ namespace {
 TEST(Layers, OneThatSaysNothingIsTheMachineBelow) {
   for (const Setting& setting : all_settings())
     for (const Over over : {Over::numbers, Over::graph})
-      for (unsigned seed = 20; seed < 23; ++seed) {
+      for (unsigned seed = 20; seed < 20 + histories(3); ++seed) {
         SCOPED_TRACE(fmt::format("{}, over {}, seed {}", setting.name, to_string(over), seed));
         ASSERT_EQ(play(seed, setting, over, {.asks = true, .layered = true}).all,
                   play(seed, setting, over, {.asks = true}).all);

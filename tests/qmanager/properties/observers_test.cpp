@@ -10,8 +10,8 @@ namespace holon::tests {
 namespace {
 
 void expect_no_change(const Setting& setting, Over over, const char* match_policy,
-                      unsigned histories) {
-  for (unsigned seed = 0; seed < histories; ++seed) {
+                      unsigned in_suite) {
+  for (unsigned seed = 0; seed < histories(in_suite); ++seed) {
     SCOPED_TRACE(
         fmt::format("{}, over {}, {}, seed {}", setting.name, to_string(over), match_policy, seed));
     Manner manner{.match_policy = match_policy};
@@ -22,6 +22,7 @@ void expect_no_change(const Setting& setting, Over over, const char* match_polic
   }
 }
 
+// Faults planted in what a fork shares with its origin were found by the first five histories.
 TEST(Observers, ChangeNoDecision) {
   for (const Setting& setting : all_settings()) {
     for (const Over over : {Over::numbers, Over::graph})
@@ -34,7 +35,7 @@ TEST(Observers, ChangeNoDecisionUnderAnyMatchPolicy) {
   for (const Setting& setting : all_settings())
     for (const char* match_policy : {"firstnodex", "high", "low", "hinode", "lonode", "hinodex",
                                      "lonodex", "locality", "variation"}) {
-      expect_no_change(setting, Over::graph, match_policy, 3);
+      expect_no_change(setting, Over::graph, match_policy, 1);
       if (HasFatalFailure()) return;
     }
 }
