@@ -11,7 +11,7 @@
 
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 #include "tests/transport/raw_peer.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -53,8 +53,10 @@ std::multiset<std::string> paths_of(const std::vector<std::vector<msg::JobRecord
   return paths;
 }
 
+class Bounds : public testing::SharedLive {};
+
 // Most of what is looked at is not asked for.
-TEST(Bounds, AFilteredListingHasEveryJobThatIsAskedForOnce) {
+TEST_F(Bounds, AFilteredListingHasEveryJobThatIsAskedForOnce) {
   const Live live({"--resources", "node=1/core=1"});
   submit_held(live, 4500);
   msg::CancelRequest some;
@@ -80,7 +82,7 @@ TEST(Bounds, AFilteredListingHasEveryJobThatIsAskedForOnce) {
   EXPECT_TRUE(paths_of(pages_of(live, ask)).empty());
 }
 
-TEST(Bounds, JobsAreCountedWithoutBeingSent) {
+TEST_F(Bounds, JobsAreCountedWithoutBeingSent) {
   const Live live({"--resources", "node=1/core=1"});
   submit_held(live, 4500);
   msg::CancelRequest some;
@@ -104,7 +106,7 @@ TEST(Bounds, JobsAreCountedWithoutBeingSent) {
   EXPECT_EQ(live.call<msg::JobsReply>("jobs", ask).error().code, Errc::invalid_argument);
 }
 
-TEST(Bounds, AListingComesInPagesInWhichEveryJobIsOnce) {
+TEST_F(Bounds, AListingComesInPagesInWhichEveryJobIsOnce) {
   const Live live({"--resources", "node=1/core=1"});
   submit_held(live, 2500);
   msg::CancelRequest some;
@@ -134,7 +136,7 @@ TEST(Bounds, AListingComesInPagesInWhichEveryJobIsOnce) {
   EXPECT_EQ(paths_of(pages_of(live, ask)), (std::multiset<std::string>{"/3", "/5", "/8"}));
 }
 
-TEST(Bounds, PagesOfAWholeTreeHaveWhatLivesAndWhatIsGone) {
+TEST_F(Bounds, PagesOfAWholeTreeHaveWhatLivesAndWhatIsGone) {
   const Live live({"--resources", "node=1/core=4"});
   for (const std::string path : {"", "", "/1"}) live.child({1}, path);
   for (const std::string path : {"/1", "/2", "/1/1"}) submit_held(live, 3, path);
@@ -160,7 +162,7 @@ TEST(Bounds, PagesOfAWholeTreeHaveWhatLivesAndWhatIsGone) {
             (std::multiset<std::string>{"/2/1", "/2/2", "/2/3"}));
 }
 
-TEST(Bounds, RecordsOfAnInstanceThatIsGoneArePassedOverInSeveralPages) {
+TEST_F(Bounds, RecordsOfAnInstanceThatIsGoneArePassedOverInSeveralPages) {
   const Live live({"--resources", "node=1/core=2"});
   live.child({1});
   submit_held(live, 2500, "/1");
@@ -202,8 +204,8 @@ struct ForgedCursor {
   HOLON_FIELDS(own_done, own, listed, child, live, gone)
 };
 
-TEST(Bounds, ACursorThatWasNotGivenOutIsRefused) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Bounds, ACursorThatWasNotGivenOutIsRefused) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   msg::JobsRequest ask;
   ask.recursive = true;
   ForgedCursor cursor;
@@ -242,7 +244,7 @@ std::vector<std::string> race(const Live& live, const std::string& topic, std::s
   return order;
 }
 
-TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServed) {
+TEST_F(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServed) {
   const Live live({"--resources", "node=1/core=1"});
   testing::JobOptions options;
   options.count = 30'000;
@@ -267,7 +269,7 @@ TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServ
   EXPECT_EQ(over.back().result, "CANCELED");
 }
 
-TEST(Bounds, TheJobsOfAnEndedInstanceAreCounted) {
+TEST_F(Bounds, TheJobsOfAnEndedInstanceAreCounted) {
   const Live live({"--resources", "node=1/core=1"});
   live.child({1});
   submit_held(live, 4000, "/1");
@@ -284,7 +286,7 @@ std::size_t most_memory_mb(pid_t pid) {
   return std::stoul(status.substr(status.find("VmHWM:") + 6)) >> 10;
 }
 
-TEST(Bounds, ForAnAttachedClientThatReadsSlowlyOnlySomeOutputIsKept) {
+TEST_F(Bounds, ForAnAttachedClientThatReadsSlowlyOnlySomeOutputIsKept) {
   const Live live({"--resources", "node=1/core=1"});
   constexpr std::size_t kBytes = 60'000'000;
   const auto id = live.job({"/bin/sh", "-c", "head -c 60000000 /dev/zero; exec sleep 600"});
@@ -309,8 +311,8 @@ TEST(Bounds, ForAnAttachedClientThatReadsSlowlyOnlySomeOutputIsKept) {
   live.cancel(id);
 }
 
-TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   auto ask = Live::request({"/bin/true", std::string(9 << 20, 'x')});
   const auto jobspec = live.call<msg::SubmitReply>("submit", ask);
   ASSERT_FALSE(jobspec);
@@ -328,8 +330,8 @@ TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
   EXPECT_TRUE(live.status());
 }
 
-TEST(Bounds, JobsThatAClientWaitsForAreCounted) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Bounds, JobsThatAClientWaitsForAreCounted) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto held = submit_held(live, 1);
   std::vector<Error> refused;  // what is still asked at the end is answered by that of the client
   auto client = transport::BlockingClient::connect(live.uri());
@@ -380,7 +382,7 @@ std::pair<int, std::string> with_files(rlim_t most, const std::string& command) 
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
 }
 
-TEST(Bounds, TooFewOpenFilesAreSaidBeforeAnythingIsMade) {
+TEST_F(Bounds, TooFewOpenFilesAreSaidBeforeAnythingIsMade) {
   std::string dir = ::testing::TempDir() + "holon-files-XXXXXX";
   ASSERT_NE(mkdtemp(dir.data()), nullptr);
   const std::string environment = "TMPDIR=" + dir + " XDG_RUNTIME_DIR=" + dir + " ";

@@ -6,7 +6,7 @@
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -27,7 +27,9 @@ msg::ResourceReply resources(const Live& live, const std::string& path = "") {
   return live.call<msg::ResourceReply>("resource.list", msg::Empty{}, path).value();
 }
 
-TEST(Drain, LetsWhatRunsGoOnAndStartsNothingMore) {
+class Drain : public testing::SharedLive {};
+
+TEST_F(Drain, LetsWhatRunsGoOnAndStartsNothingMore) {
   const Live live({"--resources", "node=2/core=2"});
   const auto runs = live.job(live.gated("gate"), {1, 0});
   live.when_running(runs);
@@ -54,7 +56,7 @@ TEST(Drain, LetsWhatRunsGoOnAndStartsNothingMore) {
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 
-TEST(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
+TEST_F(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
   const Live live({"--resources", "node=3/core=1"});
   ASSERT_TRUE(drain(live, "node[0-1]"));
   JobOptions all_nodes;
@@ -87,7 +89,7 @@ TEST(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 
-TEST(Drain, KeepsItsReasonUntilAnotherOneIsGiven) {
+TEST_F(Drain, KeepsItsReasonUntilAnotherOneIsGiven) {
   const Live live({"--resources", "node=2/core=1"});
   ASSERT_TRUE(drain(live, "node1"));
   const auto first = resources(live).nodes_drained.at(0);
@@ -104,7 +106,7 @@ TEST(Drain, KeepsItsReasonUntilAnotherOneIsGiven) {
 
 // The words are an operator's: what the broker itself says of a node that leaves means nothing
 // here.
-TEST(Drain, MakesNoNodeLeaveWhateverIsSaid) {
+TEST_F(Drain, MakesNoNodeLeaveWhateverIsSaid) {
   const Live live({"--resources", "node=2/core=1"});
   for (const char* const words :
        {"it has left (holon leave)", "it had left, and is about to come back"}) {
@@ -119,8 +121,8 @@ TEST(Drain, MakesNoNodeLeaveWhateverIsSaid) {
   ASSERT_TRUE(drain(live, "node1", false));
 }
 
-TEST(Drain, IsAllOrNoneAndNamesWhatIsNotHere) {
-  const Live live({"--resources", "node=2/core=1"});
+TEST_F(Drain, IsAllOrNoneAndNamesWhatIsNotHere) {
+  const Live& live = shared({"--resources", "node=2/core=2"});
   const Status many = drain(live, "node[0-9]");
   ASSERT_FALSE(many);
   EXPECT_EQ(many.error().code, Errc::not_found) << "as of one";
@@ -134,13 +136,12 @@ TEST(Drain, IsAllOrNoneAndNamesWhatIsNotHere) {
   EXPECT_TRUE(resources(live).nodes_drained.empty());
 }
 
-TEST(Drain, IsFollowedByChildrenWhichCannotEndIt) {
-  const Live live({"--resources", "node=2/core=2"});
-  const std::string child = "/1";
+TEST_F(Drain, IsFollowedByChildrenWhichCannotEndIt) {
+  const Live& live = shared({"--resources", "node=2/core=2"});
   JobOptions both_nodes;
   both_nodes.cores = 2;
   both_nodes.tasks = 2;
-  live.child(both_nodes);
+  const std::string child = "/" + std::to_string(live.child(both_nodes));
   ASSERT_EQ(resources(live, child).total["node"], 2);
   ASSERT_TRUE(drain(live, "node1"));
   ASSERT_TRUE(eventually([&] { return resources(live, child).nodes_drained.size() == 1; }));

@@ -1,6 +1,6 @@
 // One instance with real processes: jobs from submit to record, limits, cancels, refusals, rubbish
 // on the wire.
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 #include <gmock/gmock.h>
 
@@ -13,14 +13,16 @@ using ::testing::HasSubstr;
 using testing::Live;
 using testing::read_file;
 
-TEST(LiveInstance, AJobRunsAndIsRemembered) {
-  const Live live({"--resources", "node=1/core=2"});
+class LiveInstance : public testing::SharedLive {};
+
+TEST_F(LiveInstance, AJobRunsAndIsRemembered) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto id = live.job({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
   const auto record = live.wait_one(id);
   EXPECT_EQ(record.state, "INACTIVE");
   EXPECT_EQ(record.result, "FAILED");
   EXPECT_EQ(record.exit_code, 3);
-  EXPECT_EQ(record.path, "/1");
+  EXPECT_EQ(record.path, "/" + std::to_string(id));
   EXPECT_EQ(record.user, "ada");
   EXPECT_EQ(record.nodelist, "node0");
   EXPECT_EQ(record.ncores, 1);
@@ -40,7 +42,7 @@ TEST(LiveInstance, AJobRunsAndIsRemembered) {
   EXPECT_EQ(names, "submit validate depend priority alloc start finish release free clean ");
 }
 
-TEST(LiveInstance, ManyEqualJobsInOneRequest) {
+TEST_F(LiveInstance, ManyEqualJobsInOneRequest) {
   const Live live({"--resources", "node=1/core=4"});
   const auto reply = live.submit({"/bin/true"}, {1, 0, 100});
   ASSERT_TRUE(reply);
@@ -52,27 +54,28 @@ TEST(LiveInstance, ManyEqualJobsInOneRequest) {
   EXPECT_EQ(live.status()->cores_free, 4);
 }
 
-TEST(LiveInstance, WhatCanNeverRunIsRefusedWithTheReasonAndARecord) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveInstance, WhatCanNeverRunIsRefusedWithTheReasonAndARecord) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
+  const auto before = live.jobs(true, false).size();
   const auto refused = live.submit({"/bin/true"}, {3, 0, 1});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::unsatisfiable);
   EXPECT_FALSE(refused.error().what.empty());
   const auto records = live.jobs(true, false);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records.front().result, "REJECTED");
-  EXPECT_EQ(records.front().reason, refused.error().what);
+  ASSERT_EQ(records.size(), before + 1);
+  EXPECT_EQ(records.back().result, "REJECTED");
+  EXPECT_EQ(records.back().reason, refused.error().what);
 }
 
-TEST(LiveInstance, ATimeLimitIsEnforced) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, ATimeLimitIsEnforced) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto record = live.wait_one(live.job({"/bin/sleep", "600"}, {1, 0.2, 1}));
   EXPECT_EQ(record.result, "TIMEOUT");
   EXPECT_EQ(record.exit_code, 143);
 }
 
-TEST(LiveInstance, PendingAndRunningJobsCanBeCancelled) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, PendingAndRunningJobsCanBeCancelled) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto running = live.job({"/bin/sleep", "600"});
   const auto pending = live.job({"/bin/true"});
   live.when_running(running);
@@ -86,16 +89,16 @@ TEST(LiveInstance, PendingAndRunningJobsCanBeCancelled) {
   EXPECT_EQ(live.status()->cores_free, 1);
 }
 
-TEST(LiveInstance, ACommandThatIsNotThereFailsWithTheReason) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, ACommandThatIsNotThereFailsWithTheReason) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto record = live.wait_one(live.job({"/no/such/program"}));
   EXPECT_EQ(record.result, "FAILED");
   EXPECT_EQ(record.exit_code, 127);
   EXPECT_THAT(record.reason, HasSubstr("/no/such/program"));
 }
 
-TEST(LiveInstance, AttachStreamsTheOutputToItsEnd) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, AttachStreamsTheOutputToItsEnd) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto id = live.job(live.gated("gate"));
   auto client = transport::BlockingClient::connect(live.uri(), 5000);
   ASSERT_TRUE(client);
@@ -118,8 +121,8 @@ TEST(LiveInstance, AttachStreamsTheOutputToItsEnd) {
   EXPECT_EQ(text, "go\n");
 }
 
-TEST(LiveInstance, WatchTellsEveryEventOnce) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, WatchTellsEveryEventOnce) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto id = live.job(live.gated("gate"));
   auto client = transport::BlockingClient::connect(live.uri(), 5000);
   ASSERT_TRUE(client);
@@ -137,8 +140,8 @@ TEST(LiveInstance, WatchTellsEveryEventOnce) {
 
 // Every topic with bytes that are no message, an array, a map of wrong types, and deep nesting: an
 // error each, and the broker serves on.
-TEST(LiveInstance, RubbishIsAnsweredWithAnError) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, RubbishIsAnsweredWithAnError) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const std::vector<std::string> topics = {"submit",       "jobs",  "job.info", "job.wait",
                                            "cancel",       "tree",  "shutdown", "agent.hello",
                                            "agent.report", "hello", "record",   "lease"};
@@ -162,8 +165,9 @@ TEST(LiveInstance, RubbishIsAnsweredWithAnError) {
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
 }
 
-TEST(LiveInstance, ABadJobspecIsRefusedWithItsPlace) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveInstance, ABadJobspecIsRefusedWithItsPlace) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
+  const auto before = live.jobs(true, false).size();
   msg::SubmitRequest ask;
   for (const char* bad :
        {"", "{", "{}", R"({"version":1,"resources":[],"tasks":[],"attributes":{}})"}) {
@@ -180,10 +184,10 @@ TEST(LiveInstance, ABadJobspecIsRefusedWithItsPlace) {
   ask.count = 1;
   ask.urgency = 32;
   EXPECT_FALSE(live.call<msg::SubmitReply>("submit", ask));
-  EXPECT_TRUE(live.jobs(true, false).empty());
+  EXPECT_EQ(live.jobs(true, false).size(), before);
 }
 
-TEST(LiveInstance, ShutdownLeavesNoProcessBehind) {
+TEST_F(LiveInstance, ShutdownLeavesNoProcessBehind) {
   Live live({"--resources", "node=1/core=2"});
   const auto record = live.when_running(live.job({"/bin/sh", "-c", "sleep 600 & sleep 600"}));
   std::set<pid_t> all;

@@ -7,7 +7,7 @@
 #include "instance/clock.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -55,8 +55,10 @@ std::size_t lines_of(const Live& live, const std::string& name) {
   return static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n'));
 }
 
-TEST(Preempt, OneIsToldSavesAndRunsAgain) {
-  const Live live(conf("requeue", "60s"));
+class Preempt : public testing::SharedLive {};
+
+TEST_F(Preempt, OneIsToldSavesAndRunsAgain) {
+  const Live& live = shared(conf("requeue", "60s"));
   const auto id = live.job(checkpointing(live, "exit 75"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
   const auto urgent = live.job({"/bin/true"}, of_queue("urgent"));
@@ -71,10 +73,11 @@ TEST(Preempt, OneIsToldSavesAndRunsAgain) {
   EXPECT_LE(first.t_finish, job.t_start);
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id});
   ASSERT_TRUE(info);
-  EXPECT_THAT(info->eventlog, HasSubstr(R"("name":"preempt","context":{"by":2,"mode":"requeue")"));
+  EXPECT_THAT(info->eventlog, HasSubstr(R"("name":"preempt","context":{"by":)" +
+                                        std::to_string(urgent) + R"(,"mode":"requeue")"));
 }
 
-TEST(Preempt, WhatDoesNotEndInItsGraceIsEnded) {
+TEST_F(Preempt, WhatDoesNotEndInItsGraceIsEnded) {
   const Live live(conf("cancel", "300ms"));
   const auto id = live.job(checkpointing(live, ":"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
@@ -87,8 +90,8 @@ TEST(Preempt, WhatDoesNotEndInItsGraceIsEnded) {
   EXPECT_EQ(live.wait_one(urgent).result, "COMPLETED");
 }
 
-TEST(Preempt, BothAreToldWhy) {
-  const Live live(conf("requeue", "60s"));
+TEST_F(Preempt, BothAreToldWhy) {
+  const Live& live = shared(conf("requeue", "60s"));
   const auto id = live.job(checkpointing(live, ":"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
   const auto urgent = live.job({"/bin/true"}, of_queue("urgent"));
@@ -107,7 +110,7 @@ TEST(Preempt, BothAreToldWhy) {
   EXPECT_EQ(live.wait_one(urgent).result, "COMPLETED");
 }
 
-TEST(Preempt, OutlivesTheBroker) {
+TEST_F(Preempt, OutlivesTheBroker) {
   const Live live(conf("requeue", "3s"));
   const auto id = live.job(checkpointing(live, ":"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
@@ -126,7 +129,7 @@ TEST(Preempt, OutlivesTheBroker) {
 }
 
 // What its agent takes with it was to end anyhow.
-TEST(Preempt, OutlivesTheAgentAndTheWholeInstance) {
+TEST_F(Preempt, OutlivesTheAgentAndTheWholeInstance) {
   Live live(conf("requeue", "60s"));
   const auto id = live.job(checkpointing(live, ":"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
@@ -142,8 +145,8 @@ TEST(Preempt, OutlivesTheAgentAndTheWholeInstance) {
   EXPECT_EQ(job.preemptions, 1u);
 }
 
-TEST(Preempt, AStoppedJobGoesOnToSave) {
-  const Live live(conf("requeue", "60s"));
+TEST_F(Preempt, AStoppedJobGoesOnToSave) {
+  const Live& live = shared(conf("requeue", "60s"));
   const auto id = live.job(checkpointing(live, "exit 75"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
   live.when_running(id);  // the agent tells of a start a little later
@@ -155,8 +158,8 @@ TEST(Preempt, AStoppedJobGoesOnToSave) {
   EXPECT_EQ(lines_of(live, "saved"), 1u);
 }
 
-TEST(Preempt, AnInstanceIsCancelledInEitherMode) {
-  const Live live(conf("requeue", "60s"));
+TEST_F(Preempt, AnInstanceIsCancelledInEitherMode) {
+  const Live& live = shared(conf("requeue", "60s"));
   JobOptions options = preemptible();
   const auto id = live.child(options);
   ASSERT_TRUE(eventually([&] { return !live.record(id).child_uri.empty(); }));
@@ -167,7 +170,7 @@ TEST(Preempt, AnInstanceIsCancelledInEitherMode) {
   EXPECT_EQ(live.wait_one(id).result, "CANCELED");
 }
 
-TEST(Preempt, IsCountedByTheQueue) {
+TEST_F(Preempt, IsCountedByTheQueue) {
   const Live live(conf("cancel", "0s"));
   const auto id = live.job({"/bin/sleep", "1000"}, preemptible());
   live.when_running(id);
@@ -179,7 +182,7 @@ TEST(Preempt, IsCountedByTheQueue) {
     EXPECT_EQ(queue.preempted, queue.name == "default" ? 1 : 0) << queue.name;
 }
 
-TEST(Preempt, WhatDoesNotFitIsRefusedWithItsPlace) {
+TEST_F(Preempt, WhatDoesNotFitIsRefusedWithItsPlace) {
   const Live live({"--resources", "node=1/core=1"});
   const std::pair<std::string, const char*> cases[] = {
       {R"({"holon":{"preemptible":1}})", "/attributes/system/holon/preemptible"},

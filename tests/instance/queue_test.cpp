@@ -4,7 +4,7 @@
 
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -13,6 +13,9 @@ using testing::eventually;
 using ::testing::HasSubstr;
 using testing::JobOptions;
 using testing::Live;
+
+const std::vector<std::string> kTwoWithReservation = {"--resources", "node=1/core=2", "--conf",
+                                                      "queue.max-reservation=1"};
 
 JobOptions with(const std::string& system, std::int64_t cores = 1) {
   JobOptions options;
@@ -51,8 +54,11 @@ TEST(Licenses, AreSharedByThoseWhoAskForThem) {
   EXPECT_EQ(many.error().code, Errc::unsatisfiable);
 }
 
-TEST(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
-  const Live live({"--resources", "node=1/core=1"});
+class Urgency : public testing::SharedLive {};
+class Wishes : public testing::SharedLive {};
+
+TEST_F(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
+  const Live& live = shared(kTwoWithReservation);
   const std::pair<const char*, const char*> cases[] = {
       {R"({"holon":{"licences":{}}})", "/attributes/system/holon/licences"},
       {R"({"holon":{"licenses":{"a":-1}}})", "/attributes/system/holon/licenses/a"},
@@ -72,7 +78,7 @@ TEST(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
   }
 }
 
-TEST(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
+TEST_F(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
   const Live live({"--resources", "node=1/core=1", "--conf", "qos.high.flags=NTR"});
   const auto unknown = live.submit({"/bin/true"}, with(R"({"holon":{"qos":"hihg"}})"));
   ASSERT_FALSE(unknown);
@@ -86,8 +92,8 @@ TEST(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
   EXPECT_EQ(live.jobs(true, false).size(), 1u) << "nothing is kept of a slip of the finger";
 }
 
-TEST(Wishes, AnImmediateJobStartsNowOrFails) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(Wishes, AnImmediateJobStartsNowOrFails) {
+  const Live& live = shared(kTwoWithReservation);
   const auto starts = live.job(live.gated("gate"), with(R"({"holon":{"immediate":true}})", 2));
   live.when_running(starts);
   const auto fails =
@@ -97,8 +103,8 @@ TEST(Wishes, AnImmediateJobStartsNowOrFails) {
   EXPECT_THAT(fails.reason, HasSubstr("at once"));
 }
 
-TEST(Wishes, AJobThatAsksForNoReservationGetsNone) {
-  const Live live({"--resources", "node=1/core=2", "--conf", "queue.max-reservation=1"});
+TEST_F(Wishes, AJobThatAsksForNoReservationGetsNone) {
+  const Live& live = shared(kTwoWithReservation);
   live.when_running(live.job(live.gated("gate"), {1, 60}));
   JobOptions wide = with(R"({"holon":{"reserve":false}})", 2);
   wide.duration = 60;
@@ -180,7 +186,7 @@ TEST(Queue, APatternOfEnvironmentsIsSettledWhenAJobStarts) {
   EXPECT_EQ(refused.error().what, "parallel environment mpi-c is not for user \"ada\"");
 }
 
-TEST(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
+TEST_F(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=1"});
   const auto runs = live.job(live.gated("gate"));
   live.when_running(runs);
@@ -200,13 +206,13 @@ TEST(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
   EXPECT_EQ(live.wait_one(first).result, "COMPLETED");
 }
 
-TEST(Urgency, OfJobsThatStartedOrAreNotThereChangesNothing) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Urgency, OfJobsThatStartedOrAreNotThereChangesNothing) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto runs = live.job(live.gated("gate"));
   live.when_running(runs);
   const auto waits = live.job({"/bin/true"});
   EXPECT_EQ(set_urgency(live, {waits, runs}, 0).error().code, Errc::denied);
-  EXPECT_EQ(set_urgency(live, {waits, 99}, 0).error().code, Errc::not_found);
+  EXPECT_EQ(set_urgency(live, {waits, 999999}, 0).error().code, Errc::not_found);
   EXPECT_EQ(set_urgency(live, {waits}, 32).error().code, Errc::invalid_argument);
   EXPECT_EQ(live.record(waits).urgency, 16u) << "all or none";
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "tests/instance/lone_broker.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -64,8 +65,10 @@ std::int64_t waited_ms(const nlohmann::json& requeue) {
   return requeue["context"]["begin_ms"].get<std::int64_t>() - std::llround(since * 1000);
 }
 
-TEST(Requeue, TriesAgainAtTheExitCodesThatWereNamed) {
-  const Live live({"--resources", "node=1/core=2"});
+class Requeue : public testing::SharedLive {};
+
+TEST_F(Requeue, TriesAgainAtTheExitCodesThatWereNamed) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto id = live.job(attempt(live, "[ $n = 3 ] || exit 75"), retried(5, "3,70-79"));
   JobOptions behind;
   behind.system =
@@ -87,8 +90,8 @@ TEST(Requeue, TriesAgainAtTheExitCodesThatWereNamed) {
   EXPECT_GE(job.t_start, requeues[1]["context"]["begin_ms"].get<std::int64_t>());
 }
 
-TEST(Requeue, EndsWithTheLastAttemptAndAtOtherCodes) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(Requeue, EndsWithTheLastAttemptAndAtOtherCodes) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto often = live.job({"/bin/sh", "-c", "exit 3"}, retried(1, "any"));
   const auto other = live.job({"/bin/sh", "-c", "exit 4"}, retried(9, "3"));
   const auto never = live.job({"/bin/sh", "-c", "exit 3"}, retried(9));
@@ -101,7 +104,7 @@ TEST(Requeue, EndsWithTheLastAttemptAndAtOtherCodes) {
   }
 }
 
-TEST(Requeue, RunsAgainWhatAnAgentTookWithIt) {
+TEST_F(Requeue, RunsAgainWhatAnAgentTookWithIt) {
   const Live live({"--resources", "node=1/core=1"});
   const auto command = attempt(live, "[ $n = 2 ] || exec sleep 1000");
   const auto id = live.job(command, retried(1));
@@ -114,7 +117,7 @@ TEST(Requeue, RunsAgainWhatAnAgentTookWithIt) {
   EXPECT_EQ(runs_of(live), 2u);
 }
 
-TEST(Requeue, RunsAllPartsAgainWhereOneAgentWasLost) {
+TEST_F(Requeue, RunsAllPartsAgainWhereOneAgentWasLost) {
   const Live live({"--resources", "node=2/core=1", "--agents", "2"});
   const std::string dir = live.dir();
   JobOptions options = retried(1);
@@ -133,7 +136,7 @@ TEST(Requeue, RunsAllPartsAgainWhereOneAgentWasLost) {
   EXPECT_EQ(runs_of(live), 4u);
 }
 
-TEST(Requeue, WhatIsToldAgainOfAnAttemptSaysNothingOfTheNext) {
+TEST_F(Requeue, WhatIsToldAgainOfAnAttemptSaysNothingOfTheNext) {
   const LoneBroker live("node=1/core=1");
   FakeAgent agent(live, FakeAgent::hello_of(live, 0));
   const auto id = live.job({"/bin/true"}, retried(3, "75"));
@@ -163,7 +166,7 @@ TEST(Requeue, WhatIsToldAgainOfAnAttemptSaysNothingOfTheNext) {
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
 }
 
-TEST(Requeue, OutlivesTheBroker) {
+TEST_F(Requeue, OutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=1"});
   const auto id = live.job(failing(live), retried(20, "75"));
   for (std::uint32_t retries = 1; retries <= 2; ++retries) {
@@ -176,7 +179,7 @@ TEST(Requeue, OutlivesTheBroker) {
   EXPECT_EQ(runs_of(live), job.retries + 1) << "each attempt ran once";
 }
 
-TEST(Requeue, OutlivesTheWholeInstance) {
+TEST_F(Requeue, OutlivesTheWholeInstance) {
   Live live({"--resources", "node=1/core=1"});
   const auto id = live.job(attempt(live, "[ $n = 2 ] || exec sleep 1000"), retried(1));
   live.when_running(id);
@@ -192,8 +195,8 @@ TEST(Requeue, OutlivesTheWholeInstance) {
   EXPECT_EQ(runs_of(live), 2u);
 }
 
-TEST(Requeue, IsOverWithACancel) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Requeue, IsOverWithACancel) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto id = live.job(failing(live), retried(20, "75"));
   ASSERT_TRUE(eventually([&] { return live.record(id).retries >= 2; }));
   const auto waits = live.record(id);
@@ -206,8 +209,8 @@ TEST(Requeue, IsOverWithACancel) {
   EXPECT_GE(job.retries, 1u);
 }
 
-TEST(Requeue, IsRefusedWhereItCannotBe) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Requeue, IsRefusedWhereItCannotBe) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const std::pair<std::string, const char*> cases[] = {
       {R"({"holon":{"requeue":-1}})", "/attributes/system/holon/requeue"},
       {R"({"holon":{"requeue":1001}})", "/attributes/system/holon/requeue"},

@@ -5,7 +5,7 @@
 #include "instance/clock.hpp"
 #include "msg/reservation.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -39,8 +39,10 @@ JobOptions within(std::uint64_t id, double seconds = 0) {
   return options;
 }
 
-TEST(Reservations, KeepOthersOffAndLetTheirJobsIn) {
-  const Live live({"--resources", "node=1/core=2"});
+class LiveReservations : public testing::SharedLive {};
+
+TEST_F(LiveReservations, KeepOthersOffAndLetTheirJobsIn) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto made = reserve(live, 2, 0, 3'600'000);
   ASSERT_TRUE(made) << made.error().what;
   ASSERT_EQ(list(live).size(), 1u);
@@ -60,7 +62,7 @@ TEST(Reservations, KeepOthersOffAndLetTheirJobsIn) {
 }
 
 // What is refused within is said of what was reserved, and not of the instance.
-TEST(Reservations, NameWhatTheyHaveToAJobThatAsksForMore) {
+TEST_F(LiveReservations, NameWhatTheyHaveToAJobThatAsksForMore) {
   const Live live({"--resources", "node=1/core=8"});
   const auto made = reserve(live, 2, 0, 3'600'000);
   ASSERT_TRUE(made) << made.error().what;
@@ -73,7 +75,7 @@ TEST(Reservations, NameWhatTheyHaveToAJobThatAsksForMore) {
 }
 
 // Each policy has a state of its own within, which is counted as outside: what it was told once.
-TEST(Reservations, WhatAPolicyKeepsWithinOutlivesTheBroker) {
+TEST_F(LiveReservations, WhatAPolicyKeepsWithinOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=2", "--conf",
                    "policies.count.lua=state.n = state.n or 0\n"
                    "function on_event(event) state.n = state.n + 1 end\n"
@@ -97,7 +99,7 @@ TEST(Reservations, WhatAPolicyKeepsWithinOutlivesTheBroker) {
   for (const auto& record : live.wait({second, third})) EXPECT_EQ(record.result, "COMPLETED");
 }
 
-TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {
+TEST_F(LiveReservations, AreThereAgainAfterTheBrokerWasKilled) {
   const Live live({"--resources", "node=1/core=2"});
   const auto now = reserve(live, 1, 0, 3'600'000), later = reserve(live, 2, 7'200'000, 60'000);
   ASSERT_TRUE(now && later);
@@ -120,7 +122,7 @@ TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {
   EXPECT_EQ(live.wait_one(runs).result, "COMPLETED");
 }
 
-TEST(Reservations, ThatEndTakeTheirJobsWithThem) {
+TEST_F(LiveReservations, ThatEndTakeTheirJobsWithThem) {
   const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=1s"});
   const auto made = reserve(live, 1, 0, 1'500);
   ASSERT_TRUE(made) << made.error().what;
@@ -140,7 +142,7 @@ bool is_ready(const Live& live) {
   return eventually([&] { return std::filesystem::exists(live.dir() + "/ready"); });
 }
 
-TEST(Reservations, ThatAreOverAreHeldForTheirJobsWhenTheBrokerIsKilledInTheirGrace) {
+TEST_F(LiveReservations, ThatAreOverAreHeldForTheirJobsWhenTheBrokerIsKilledInTheirGrace) {
   const Live live({"--resources", "node=1/core=2", "--conf", "job.grace=5s"});
   const auto made = reserve(live, 1, 0, 2'500);
   ASSERT_TRUE(made) << made.error().what;
@@ -160,7 +162,7 @@ TEST(Reservations, ThatAreOverAreHeldForTheirJobsWhenTheBrokerIsKilledInTheirGra
   EXPECT_EQ(live.status()->cores_free, 2);
 }
 
-TEST(Reservations, ThatAreTakenBackAreHeldForTheirJobsToo) {
+TEST_F(LiveReservations, ThatAreTakenBackAreHeldForTheirJobsToo) {
   const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=3s"});
   const auto made = reserve(live, 1, 0, 3'600'000);
   ASSERT_TRUE(made) << made.error().what;
@@ -173,8 +175,8 @@ TEST(Reservations, ThatAreTakenBackAreHeldForTheirJobsToo) {
   EXPECT_TRUE(list(live).empty());
 }
 
-TEST(Reservations, AreTakenBackAllOrNone) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveReservations, AreTakenBackAllOrNone) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto one = reserve(live, 1, 0, 3'600'000), two = reserve(live, 1, 0, 3'600'000);
   ASSERT_TRUE(one && two);
   const auto take_back = [&](std::vector<std::uint64_t> ids) {
@@ -187,7 +189,7 @@ TEST(Reservations, AreTakenBackAllOrNone) {
   EXPECT_EQ(take_back({one->id}).error().code, Errc::not_found);
 }
 
-TEST(Reservations, AreMadeAnewWhenAStoppedInstanceIsStartedOnOtherResources) {
+TEST_F(LiveReservations, AreMadeAnewWhenAStoppedInstanceIsStartedOnOtherResources) {
   Live live({"--resources", "node=1/core=4"});
   const auto fits = reserve(live, 1, 3'600'000, 60'000),
              too_large = reserve(live, 4, 3'700'000, 60'000);
@@ -202,7 +204,7 @@ TEST(Reservations, AreMadeAnewWhenAStoppedInstanceIsStartedOnOtherResources) {
   EXPECT_GT(live.job({"/bin/true"}), too_large->id) << "numbers are not given twice";
 }
 
-TEST(Reservations, OfWrongInputAreRefused) {
+TEST_F(LiveReservations, OfWrongInputAreRefused) {
   const Live live({"--resources", "node=1/core=1"});
   EXPECT_EQ(reserve(live, 1, 0, -5).error().code, Errc::invalid_argument);
   EXPECT_EQ(reserve(live, 2, 0, 1'000).error().code, Errc::unsatisfiable);

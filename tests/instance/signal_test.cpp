@@ -4,7 +4,7 @@
 #include <signal.h>
 
 #include "msg/audit.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -34,7 +34,10 @@ bool ready(const Live& live, const std::string& name, int tasks) {
   return eventually([&] { return read_file(live.dir() + "/" + name) == all; });
 }
 
-TEST(Signal, ComesToAllTasksOfTheJobsOnAllNodes) {
+class Signal : public testing::SharedLive {};
+class Warning : public testing::SharedLive {};
+
+TEST_F(Signal, ComesToAllTasksOfTheJobsOnAllNodes) {
   const Live live({"--resources", "node=2/core=2", "--agents", "2"});
   JobOptions wide;
   wide.tasks = 3;
@@ -56,8 +59,8 @@ TEST(Signal, ComesToAllTasksOfTheJobsOnAllNodes) {
   EXPECT_EQ(audit->entries.front().what, "USR1 to jobs 1-2");
 }
 
-TEST(Signal, OfOneThatDoesNotRunGoesToNone) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Signal, OfOneThatDoesNotRunGoesToNone) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto over = live.job({"/bin/true"});
   live.wait_one(over);
   const auto runs = live.job(waits_for_usr1(live, "runs"));
@@ -69,7 +72,7 @@ TEST(Signal, OfOneThatDoesNotRunGoesToNone) {
   };
   EXPECT_EQ(code(over, SIGUSR1), Errc::denied);
   EXPECT_EQ(code(waits, SIGUSR1), Errc::denied);
-  EXPECT_EQ(code(99, SIGUSR1), Errc::not_found);
+  EXPECT_EQ(code(999999, SIGUSR1), Errc::not_found);
   EXPECT_EQ(code(runs, 0), Errc::invalid_argument);
   EXPECT_EQ(code(runs, SIGRTMAX + 1), Errc::invalid_argument);
   EXPECT_THAT(send(live, {waits}, SIGUSR1).error().what, HasSubstr("has not started"));
@@ -80,21 +83,22 @@ TEST(Signal, OfOneThatDoesNotRunGoesToNone) {
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 
-TEST(Signal, OfAnInstanceIsForTheJobsInIt) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Signal, OfAnInstanceIsForTheJobsInIt) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto child = live.child({});
   ASSERT_TRUE(eventually([&] { return !live.record(child).child_uri.empty(); }));
+  const std::string path = "/" + std::to_string(child);
   EXPECT_THAT(send(live, {child}, SIGUSR1).error().what, HasSubstr("is an instance"));
-  const auto inner = live.job(waits_for_usr1(live, "inner"), {}, "/1");
+  const auto inner = live.job(waits_for_usr1(live, "inner"), {}, path);
   ASSERT_TRUE(ready(live, "inner", 1));
-  live.when_running(inner, "/1");
-  ASSERT_TRUE(live.call<msg::Empty>("job.signal", msg::SignalRequest{{inner}, SIGUSR1}, "/1"));
-  EXPECT_EQ(live.wait_one(inner, "/1").exit_code, 3);
+  live.when_running(inner, path);
+  ASSERT_TRUE(live.call<msg::Empty>("job.signal", msg::SignalRequest{{inner}, SIGUSR1}, path));
+  EXPECT_EQ(live.wait_one(inner, path).exit_code, 3);
 }
 
 // The default action of the signal ends the task, whenever it comes.
-TEST(Warning, ComesBeforeTheLimit) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Warning, ComesBeforeTheLimit) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   JobOptions options;
   options.duration = 3600;
   options.system = R"({"shell":{"options":{"signal":{"signum":10,"timeleft":3599.5}}}})";
@@ -103,8 +107,8 @@ TEST(Warning, ComesBeforeTheLimit) {
   EXPECT_EQ(job.exit_code, 128 + SIGUSR1);
 }
 
-TEST(Warning, ThatCannotBeIsRefused) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Warning, ThatCannotBeIsRefused) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   JobOptions options;
   options.duration = 60;
   for (const char* signal : {"7", R"({"signum":0})", R"({"signum":65})", R"({"signum":"USR1"})",

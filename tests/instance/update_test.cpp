@@ -5,7 +5,7 @@
 
 #include "instance/clock.hpp"
 #include "msg/audit.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -61,7 +61,10 @@ bool all_in_state(const msg::JobRecord& record, char state) {
   });
 }
 
-TEST(Update, OfALimitIsHeardByTheAgentAndOutlivesTheBroker) {
+class Update : public testing::SharedLive {};
+class Suspend : public testing::SharedLive {};
+
+TEST_F(Update, OfALimitIsHeardByTheAgentAndOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=2"});
   const auto id = live.job({"/bin/sleep", "600"}, lasting(60));
   const auto before = live.when_running(id);
@@ -84,26 +87,27 @@ TEST(Update, OfALimitIsHeardByTheAgentAndOutlivesTheBroker) {
   EXPECT_EQ(ended.limit, ask.limit);
 }
 
-TEST(Update, OfALimitGoesAsFarAsTheInstance) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(Update, OfALimitGoesAsFarAsTheInstance) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto child = live.child(lasting(600, 2));
   ASSERT_TRUE(eventually([&] { return !live.record(child).child_uri.empty(); }));
-  const auto inner = live.job({"/bin/sleep", "600"}, lasting(60), "/1");
-  live.when_running(inner, "/1");
-  const auto status = update(live, longer({inner}, 3'600'000), "/1");
+  const std::string path = "/" + std::to_string(child);
+  const auto inner = live.job({"/bin/sleep", "600"}, lasting(60), path);
+  live.when_running(inner, path);
+  const auto status = update(live, longer({inner}, 3'600'000), path);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::unsatisfiable);
   EXPECT_THAT(status.error().what, HasSubstr("its instance ends in"));
-  EXPECT_EQ(live.record(inner, "/1").limit, 60'000);
+  EXPECT_EQ(live.record(inner, path).limit, 60'000);
   // The child's lease follows its job's limit, and so may the jobs in it.
-  const auto end = live.status("/1")->expiration;
+  const auto end = live.status(path)->expiration;
   ASSERT_TRUE(update(live, longer({child}, 7'200'000)));
-  ASSERT_TRUE(eventually([&] { return live.status("/1")->expiration > end + 7'000'000; }));
-  EXPECT_TRUE(update(live, longer({inner}, 3'600'000), "/1"));
-  EXPECT_EQ(live.record(inner, "/1").limit, 3'660'000);
+  ASSERT_TRUE(eventually([&] { return live.status(path)->expiration > end + 7'000'000; }));
+  EXPECT_TRUE(update(live, longer({inner}, 3'600'000), path));
+  EXPECT_EQ(live.record(inner, path).limit, 3'660'000);
 }
 
-TEST(Update, OfJobsThatWaitIsOfAllOrOfNone) {
+TEST_F(Update, OfJobsThatWaitIsOfAllOrOfNone) {
   const Live live({"--resources", "node=1/core=4", "--conf", "queues.day.depth=100", "--conf",
                    "queues.night.depth=100", "--conf", "queue.default=day"});
   const auto runs = live.job(live.gated("gate"), lasting(600, 4));
@@ -161,7 +165,7 @@ TEST(Update, OfJobsThatWaitIsOfAllOrOfNone) {
   EXPECT_EQ(audit->entries.back().topic, "submit");
 }
 
-TEST(Suspend, StopsAllTasksOnAllNodesUntilTheyMayGoOn) {
+TEST_F(Suspend, StopsAllTasksOnAllNodesUntilTheyMayGoOn) {
   const Live live({"--resources", "node=2/core=2", "--agents", "2"});
   JobOptions wide;
   wide.tasks = 3;
@@ -187,8 +191,8 @@ TEST(Suspend, StopsAllTasksOnAllNodesUntilTheyMayGoOn) {
   EXPECT_EQ(live.wait_one(id).result, "CANCELED");
 }
 
-TEST(Suspend, OfAJobThatIsToEndLetsItEnd) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(Suspend, OfAJobThatIsToEndLetsItEnd) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto cancelled = live.job({"/bin/sleep", "600"});
   const auto limited = live.job({"/bin/sleep", "600"}, lasting(600));
   live.when_running(cancelled);
@@ -205,13 +209,13 @@ TEST(Suspend, OfAJobThatIsToEndLetsItEnd) {
   EXPECT_EQ(live.record(limited).t_suspended, 0);
 }
 
-TEST(Suspend, OfWhatDoesNotRunIsOfNone) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Suspend, OfWhatDoesNotRunIsOfNone) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto runs = live.job({"/bin/sleep", "600"});
   const auto record = live.when_running(runs);
   const auto waits = live.job({"/bin/true"});
   EXPECT_EQ(suspend(live, {runs, waits}, true).error().code, Errc::denied);
-  EXPECT_EQ(suspend(live, {runs, 99}, true).error().code, Errc::not_found);
+  EXPECT_EQ(suspend(live, {runs, 999999}, true).error().code, Errc::not_found);
   EXPECT_EQ(suspend(live, {}, true).error().code, Errc::invalid_argument);
   EXPECT_EQ(live.record(runs).t_suspended, 0);
   EXPECT_NE(state_of(record.pids.front()), 'T');
@@ -220,7 +224,7 @@ TEST(Suspend, OfWhatDoesNotRunIsOfNone) {
 }
 
 // The message is lost with the connection: what the broker knows comes with the next hello.
-TEST(Suspend, OfAnAgentThatIsAwayIsMadeGoodWhenItIsBack) {
+TEST_F(Suspend, OfAnAgentThatIsAwayIsMadeGoodWhenItIsBack) {
   const Live live({"--resources", "node=1/core=1"});
   const auto id = live.job({"/bin/sleep", "600"}, lasting(60));
   const auto record = live.when_running(id);

@@ -58,6 +58,11 @@ inline JobOptions behind_each(std::uint64_t target, std::uint64_t count) {
       {{"dependencies", {{{"scheme", "aftercorr"}, {"value", std::to_string(target)}}}}});
 }
 
+// "7.2-4": of array 7.
+inline std::string tasks_of(std::uint64_t array, const std::string& indices) {
+  return fmt::format("{}.{}", array, indices);
+}
+
 inline JobOptions behind_tasks(const std::string& scheme, const std::string& tasks) {
   JobOptions options;
   options.system =

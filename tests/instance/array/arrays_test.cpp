@@ -8,6 +8,7 @@
 #include "msg/array.hpp"
 #include "msg/queue.hpp"
 #include "tests/instance/array/array_jobs.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -26,8 +27,11 @@ using testing::Live;
 using testing::noted;
 using testing::ran;
 using testing::read_file;
+using testing::tasks_of;
 
-TEST(LiveArrays, IsOneJobWithOneIdAndItsTasksBehindIt) {
+class LiveArrays : public testing::SharedLive {};
+
+TEST_F(LiveArrays, IsOneJobWithOneIdAndItsTasksBehindIt) {
   const Live live(kFour);
   const auto reply = live.submit(noted(live, "exit 0"), array_of(300));
   ASSERT_TRUE(reply) << reply.error().what;
@@ -52,14 +56,15 @@ TEST(LiveArrays, IsOneJobWithOneIdAndItsTasksBehindIt) {
   EXPECT_EQ(counts->inactive + counts->pending + counts->running, 301);
 }
 
-TEST(LiveArrays, EachTaskHasAnEventLogOfItsOwn) {
-  const Live live(kFour);
-  live.job({"/bin/sh", "-c", "exit $HOLON_ARRAY_INDEX"}, array_of(3, {{"array", {{"first", 0}}}}));
-  const auto array = live.wait_one(1);
+TEST_F(LiveArrays, EachTaskHasAnEventLogOfItsOwn) {
+  const Live& live = shared(kFour);
+  const auto id = live.job({"/bin/sh", "-c", "exit $HOLON_ARRAY_INDEX"},
+                           array_of(3, {{"array", {{"first", 0}}}}));
+  const auto array = live.wait_one(id);
   EXPECT_EQ(array.result, "FAILED");
   EXPECT_EQ(array.exit_code, 2) << "the highest of its tasks";
   EXPECT_EQ(array.tasks_failed, 2u);
-  const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{4});
+  const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id + 3});
   ASSERT_TRUE(info) << info.error().what;
   EXPECT_EQ(info->job.exit_code, 2);
   std::string names;
@@ -69,7 +74,7 @@ TEST(LiveArrays, EachTaskHasAnEventLogOfItsOwn) {
   EXPECT_EQ(names, "submit validate depend priority alloc start finish release free clean ");
 }
 
-TEST(LiveArrays, ListsItsTasksInPages) {
+TEST_F(LiveArrays, ListsItsTasksInPages) {
   const Live live(kFour);
   live.job({"/bin/true"}, array_of(2'500));
   live.wait_one(1);
@@ -98,7 +103,7 @@ TEST(LiveArrays, ListsItsTasksInPages) {
   EXPECT_EQ(counts->counts[0].jobs, 2'501u);
 }
 
-TEST(LiveArrays, OneThatWaitsIsAFewRanges) {
+TEST_F(LiveArrays, OneThatWaitsIsAFewRanges) {
   const Live live(kFour);
   live.job({"/bin/sleep", "1000"}, array_of(1'000'000));
   const auto array = live.when_running(1);
@@ -121,24 +126,25 @@ TEST(LiveArrays, OneThatWaitsIsAFewRanges) {
   EXPECT_EQ(live.record(777'777).result, "CANCELED");
 }
 
-TEST(LiveArrays, CancelsTasksBeforeTheyRunAndWhileTheyDo) {
-  const Live live(kFour);
-  live.job({"/bin/sh", "-c", "[ $HOLON_ARRAY_INDEX -gt 4 ] || exec sleep 1000"}, array_of(500));
-  ASSERT_TRUE(eventually([&] { return live.record(1).tasks_running == 4; }));
-  live.cancel(401);  // one of those that wait
-  live.cancel(2);    // one that runs: the others go on in its place
-  const auto waiting = live.record(401);
+TEST_F(LiveArrays, CancelsTasksBeforeTheyRunAndWhileTheyDo) {
+  const Live& live = shared(kFour);
+  const auto id =
+      live.job({"/bin/sh", "-c", "[ $HOLON_ARRAY_INDEX -gt 4 ] || exec sleep 1000"}, array_of(500));
+  ASSERT_TRUE(eventually([&] { return live.record(id).tasks_running == 4; }));
+  live.cancel(id + 400);  // one of those that wait
+  live.cancel(id + 1);    // one that runs: the others go on in its place
+  const auto waiting = live.record(id + 400);
   EXPECT_EQ(waiting.result, "CANCELED");
   EXPECT_EQ(waiting.t_start, 0);
-  EXPECT_EQ(live.wait_one(2).result, "CANCELED");
-  for (const std::uint64_t id : {3, 4, 5}) live.cancel(id);
-  const auto array = live.wait_one(1);
+  EXPECT_EQ(live.wait_one(id + 1).result, "CANCELED");
+  for (const std::uint64_t task : {2, 3, 4}) live.cancel(id + task);
+  const auto array = live.wait_one(id);
   EXPECT_EQ(counts_of(array),
             "FAILED of 500: 0 pending, 0 running, 495 completed, 0 failed, 5 cancelled");
 }
 
-TEST(LiveArrays, IsWaitedForByTaskAndAsAWhole) {
-  const Live live(kFour);
+TEST_F(LiveArrays, IsWaitedForByTaskAndAsAWhole) {
+  const Live& live = shared(kFour);
   const auto gate = live.job(live.gated("gate"));
   JobOptions behind = array_of(
       50, {}, {{"dependencies", {{{"scheme", "afterok"}, {"value", std::to_string(gate)}}}}});
@@ -160,7 +166,7 @@ TEST(LiveArrays, IsWaitedForByTaskAndAsAWhole) {
   EXPECT_EQ(read_file(done.output), "50\n");
 }
 
-TEST(LiveArrays, SomeOfItsTasksAreWaitedForByTheirIndices) {
+TEST_F(LiveArrays, SomeOfItsTasksAreWaitedForByTheirIndices) {
   const Live live(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);
   // Of the indices 2, 4, ..., 100 task 10 waits, and task 20 fails.
@@ -194,34 +200,35 @@ TEST(LiveArrays, SomeOfItsTasksAreWaitedForByTheirIndices) {
   EXPECT_EQ(live.wait_one(waits_for("afterok", "1.2,10")).result, "COMPLETED") << "it is over";
 }
 
-TEST(LiveArrays, TasksThatAreNotThereAreNotWaitedFor) {
-  const Live live(kFour);
-  live.wait_one(live.job({"/bin/true"}, array_of(5)));
+TEST_F(LiveArrays, TasksThatAreNotThereAreNotWaitedFor) {
+  const Live& live = shared(kFour);
+  const auto five = live.job({"/bin/true"}, array_of(5));
+  live.wait_one(five);
   const auto plain = live.job({"/bin/true"});
   const auto refusal = [&](const char* scheme, const std::string& tasks) {
     const auto reply = live.submit({"/bin/true"}, behind_tasks(scheme, tasks));
     return reply ? std::string("taken") : to_string(reply.error());
   };
-  EXPECT_THAT(refusal("afterok", "1.3-9"), HasSubstr("its indices are 1 to 5"));
-  EXPECT_THAT(refusal("afterok", "99.1"), HasSubstr("99"));
-  EXPECT_THAT(refusal("afterok", std::to_string(plain) + ".1"), HasSubstr("is no array"));
-  EXPECT_THAT(refusal("afterok", "1."), HasSubstr("names no tasks"));
-  EXPECT_THAT(refusal("afterok", "1.x"), HasSubstr("names no tasks"));
-  EXPECT_THAT(refusal("aftercorr", "1.2"), HasSubstr("aftercorr takes an array"));
+  EXPECT_THAT(refusal("afterok", tasks_of(five, "3-9")), HasSubstr("its indices are 1 to 5"));
+  EXPECT_THAT(refusal("afterok", "999999.1"), HasSubstr("999999"));
+  EXPECT_THAT(refusal("afterok", tasks_of(plain, "1")), HasSubstr("is no array"));
+  EXPECT_THAT(refusal("afterok", tasks_of(five, "")), HasSubstr("names no tasks"));
+  EXPECT_THAT(refusal("afterok", tasks_of(five, "x")), HasSubstr("names no tasks"));
+  EXPECT_THAT(refusal("aftercorr", tasks_of(five, "2")), HasSubstr("aftercorr takes an array"));
 }
 
 // Whoever waits for many tasks is looked at for each of them, and reads their ends once.
-TEST(LiveArrays, ManyTasksAreWaitedForOneAtATime) {
-  const Live live(kFour);
+TEST_F(LiveArrays, ManyTasksAreWaitedForOneAtATime) {
+  const Live& live = shared(kFour);
   const auto array = live.job(noted(live, "exit 0"), array_of(2'000));
   const auto follows = live.job({"/bin/sh", "-c", "wc -l < " + live.dir() + "/ran"},
-                                behind_tasks("afterok", "1.2-2000"));
+                                behind_tasks("afterok", tasks_of(array, "2-2000")));
   EXPECT_EQ(live.wait_one(follows).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
 }
 
-TEST(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {
-  const Live live(kFour);
+TEST_F(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {
+  const Live& live = shared(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);
   const auto bad = live.job({"/bin/sh", "-c", "read line < " + live.dir() + "/gate; exit 1"});
   const auto array = live.job(
@@ -236,8 +243,8 @@ TEST(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {
   EXPECT_EQ(live.record(array + 500).result, "FAILED");
 }
 
-TEST(LiveArrays, UrgencyAndHoldsAreOfTheWholeOrOfATask) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveArrays, UrgencyAndHoldsAreOfTheWholeOrOfATask) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto gate = live.job(live.gated("gate"));
   live.when_running(gate);
   const auto array = live.job(noted(live, "exit 0"), array_of(200));
@@ -252,7 +259,7 @@ TEST(LiveArrays, UrgencyAndHoldsAreOfTheWholeOrOfATask) {
   EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
 }
 
-TEST(LiveArrays, RefusesWhatCannotBeOne) {
+TEST_F(LiveArrays, RefusesWhatCannotBeOne) {
   const Live live(kFour);
   const auto never = live.submit({"/bin/true"}, [] {
     JobOptions options = array_of(10);
@@ -275,8 +282,8 @@ TEST(LiveArrays, RefusesWhatCannotBeOne) {
   EXPECT_EQ(some->ids, "4,6");
 }
 
-TEST(LiveArrays, SoManyTasksRunAtATime) {
-  const Live live(kFour);
+TEST_F(LiveArrays, SoManyTasksRunAtATime) {
+  const Live& live = shared(kFour);
   const auto array = live.job(
       {"/bin/sh", "-c",
        "mkdir " + live.dir() + "/$HOLON_ARRAY_INDEX; ls -d " + live.dir() + "/[0-9]* | wc -l >> " +
@@ -290,8 +297,8 @@ TEST(LiveArrays, SoManyTasksRunAtATime) {
   EXPECT_LE(most, 2);
 }
 
-TEST(LiveArrays, StopsWhenMoreHaveFailedThanMay) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveArrays, StopsWhenMoreHaveFailedThanMay) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto array = live.job({"/bin/sh", "-c", "exit $((HOLON_ARRAY_INDEX > 5))"},
                               array_of(1'000, {{"array", {{"max_fails", 2}}}}));
   const auto over = live.wait_one(array);
@@ -301,7 +308,7 @@ TEST(LiveArrays, StopsWhenMoreHaveFailedThanMay) {
   EXPECT_EQ(live.record(array + 900).reason, over.reason);
 }
 
-TEST(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {
+TEST_F(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {
   const Live live(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);
   const auto first = live.job({"/bin/sh", "-c",
@@ -326,8 +333,8 @@ TEST(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {
   EXPECT_EQ(live.wait_one(late).tasks_completed, 199u) << "of one that is over, too";
 }
 
-TEST(LiveArrays, OnlyArraysOfOneSizeCanWaitTaskByTask) {
-  const Live live(kFour);
+TEST_F(LiveArrays, OnlyArraysOfOneSizeCanWaitTaskByTask) {
+  const Live& live = shared(kFour);
   const auto array = live.job({"/bin/true"}, array_of(5));
   const auto job = live.job({"/bin/true"});
   const auto other_size = live.submit({"/bin/true"}, behind_each(array, 6));
@@ -337,14 +344,15 @@ TEST(LiveArrays, OnlyArraysOfOneSizeCanWaitTaskByTask) {
   ASSERT_FALSE(no_array);
   EXPECT_THAT(no_array.error().what, HasSubstr("is no array"));
   JobOptions one = behind_each(array, 1);
-  one.system = R"({"dependencies":[{"scheme":"aftercorr","value":"1"}]})";
+  one.system =
+      R"({"dependencies":[{"scheme":"aftercorr","value":")" + std::to_string(array) + "\"}]}";
   const auto alone = live.submit({"/bin/true"}, one);
   ASSERT_FALSE(alone);
   EXPECT_THAT(alone.error().what, HasSubstr("only an array can wait task by task"));
 }
 
-TEST(LiveArrays, GivesBackWhatItsJournalHasFree) {
-  const Live live(kFour);
+TEST_F(LiveArrays, GivesBackWhatItsJournalHasFree) {
+  const Live& live = shared(kFour);
   live.wait_one(live.job({"/bin/true"}, array_of(200)));
   const auto reply = live.call<msg::CompactReply>("journal.compact", msg::Empty{});
   ASSERT_TRUE(reply) << reply.error().what;
@@ -355,7 +363,7 @@ TEST(LiveArrays, GivesBackWhatItsJournalHasFree) {
 
 // ---- whoever dies ----
 
-TEST(LiveArrays, EachIndexRunsOnceWhoeverKillsTheBroker) {
+TEST_F(LiveArrays, EachIndexRunsOnceWhoeverKillsTheBroker) {
   const Live live(kFour);
   const auto array = live.job(noted(live, "sleep 0.02"), array_of(400));
   for (int kills = 0; kills < 5; ++kills) {
@@ -371,7 +379,7 @@ TEST(LiveArrays, EachIndexRunsOnceWhoeverKillsTheBroker) {
   for (const auto& [index, n] : times) EXPECT_EQ(n, 1) << "index " << index;
 }
 
-TEST(LiveArrays, EachIndexEndsOnceThoughAgentAndBrokerAreKilled) {
+TEST_F(LiveArrays, EachIndexEndsOnceThoughAgentAndBrokerAreKilled) {
   const Live live(kFour);
   const auto array = live.job(noted(live, "sleep 0.02"), array_of(200, {{"requeue", 20}}));
   for (int kills = 0; kills < 3; ++kills) {
@@ -388,7 +396,7 @@ TEST(LiveArrays, EachIndexEndsOnceThoughAgentAndBrokerAreKilled) {
   EXPECT_EQ(ran(live).size(), 200u);
 }
 
-TEST(LiveArrays, WaitsForTheNextStartWithItsInstance) {
+TEST_F(LiveArrays, WaitsForTheNextStartWithItsInstance) {
   Live live(kFour);
   const auto array = live.job(noted(live, "sleep 0.05"), array_of(100));
   ASSERT_TRUE(eventually([&] { return live.record(array).tasks_completed >= 10; }));

@@ -6,6 +6,7 @@
 
 #include "msg/array.hpp"
 #include "tests/instance/array/array_jobs.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -35,7 +36,9 @@ msg::ExtendRequest close_of(std::uint64_t array) {
   return {array, 0, "", {}, true, ""};
 }
 
-TEST(OpenArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
+class OpenArrays : public testing::SharedLive {};
+
+TEST_F(OpenArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
   const Live live(kFour);
   const auto array = live.job(noted(live, "exit 0"), open_array_of(2));
   const auto follows = live.job({"/bin/true"}, behind_tasks("afterok", std::to_string(array)));
@@ -73,7 +76,7 @@ TEST(OpenArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
   EXPECT_FALSE(live.call<msg::ExtendReply>("job.extend", more_of(array, 1))) << "it is over";
 }
 
-TEST(OpenArrays, OneThatIsClosedEndsWithItsLastTask) {
+TEST_F(OpenArrays, OneThatIsClosedEndsWithItsLastTask) {
   const Live live(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);
   const auto array =
@@ -88,7 +91,7 @@ TEST(OpenArrays, OneThatIsClosedEndsWithItsLastTask) {
   EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
 }
 
-TEST(OpenArrays, MoreTasksComeOnceForOneKey) {
+TEST_F(OpenArrays, MoreTasksComeOnceForOneKey) {
   const Live live(kFour);
   const auto array = live.job(noted(live, "exit 0"), open_array_of(1));
   const auto once = live.call<msg::ExtendReply>("job.extend", more_of(array, 3, "", "k"));
@@ -104,8 +107,8 @@ TEST(OpenArrays, MoreTasksComeOnceForOneKey) {
   EXPECT_EQ(live.wait_one(array).tasks_completed, 4u);
 }
 
-TEST(OpenArrays, WhatAnOpenOneCannotHaveIsRefusedAsAWhole) {
-  const Live live(kFour);
+TEST_F(OpenArrays, WhatAnOpenOneCannotHaveIsRefusedAsAWhole) {
+  const Live& live = shared(kFour);
   const auto array = live.job({"/bin/true"}, open_array_of(5, {{"first", 10}}));
   const auto plain = live.job({"/bin/true"});
   const auto fixed = live.job(live.gated("gate"), array_of(2));
@@ -132,7 +135,7 @@ TEST(OpenArrays, WhatAnOpenOneCannotHaveIsRefusedAsAWhole) {
   live.cancel(fixed);
 }
 
-TEST(OpenArrays, EntriesOfAnOpenOneAreKeptWithIt) {
+TEST_F(OpenArrays, EntriesOfAnOpenOneAreKeptWithIt) {
   const Live live(kFour);
   const auto array = live.job({"/bin/sh", "-c", "echo $HOLON_ENTRY >> " + live.dir() + "/ran"},
                               open_array_of(1, {{"entries", {"a"}}}));
@@ -161,8 +164,8 @@ TEST(OpenArrays, EntriesOfAnOpenOneAreKeptWithIt) {
   EXPECT_THAT(info->eventlog, HasSubstr("array-close"));
 }
 
-TEST(OpenArrays, EntriesOfAnOpenOneAreNoMoreThanThoseOfOneSubmission) {
-  const Live live(kFour);
+TEST_F(OpenArrays, EntriesOfAnOpenOneAreNoMoreThanThoseOfOneSubmission) {
+  const Live& live = shared(kFour);
   const auto array = live.job({"/bin/true"}, open_array_of(1, {{"entries", {"a"}}}));
   const msg::ExtendRequest many{
       array, 100, "", std::vector<std::string>(100, std::string(100'000, 'x')), false, ""};
@@ -178,7 +181,7 @@ TEST(OpenArrays, EntriesOfAnOpenOneAreNoMoreThanThoseOfOneSubmission) {
 
 // A submission has 131,072 values and 8 MiB at most. An array that has become larger than that by
 // and by was not read again: the broker took the journal for damaged, and all its tasks for lost.
-TEST(OpenArrays, AnOpenOneThatIsLargerThanASubmissionMayBeOutlivesItsBroker) {
+TEST_F(OpenArrays, AnOpenOneThatIsLargerThanASubmissionMayBeOutlivesItsBroker) {
   const Live live(kFour);
   constexpr std::uint64_t kFirst = 70'000, kMore = 80'000;
   const std::vector<std::string> first(kFirst, "a");

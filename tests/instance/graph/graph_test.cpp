@@ -9,7 +9,7 @@
 #include "instance/graph/task_words.hpp"
 #include "msg/graph.hpp"
 #include "msg/queue.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -65,7 +65,9 @@ TEST(TaskWords, ATaskIsItsSpecWithItsOwnWords) {
   EXPECT_FALSE(parse_dependency("afterwards:7"));
 }
 
-TEST(LiveGraphs, TasksRunInTheirOrderAndAreJobsLikeAnyOther) {
+class LiveGraphs : public testing::SharedLive {};
+
+TEST_F(LiveGraphs, TasksRunInTheirOrderAndAreJobsLikeAnyOther) {
   const Live live(kCores);
   const auto reply = live.call<msg::GraphReply>("submit.graph", chain_of_tasks(live, 5));
   ASSERT_TRUE(reply) << to_string(reply.error());
@@ -90,7 +92,7 @@ TEST(LiveGraphs, TasksRunInTheirOrderAndAreJobsLikeAnyOther) {
   EXPECT_EQ(live.job({"/bin/true"}), 6u);
 }
 
-TEST(LiveGraphs, NothingIsLeftOfOneThatIsRefused) {
+TEST_F(LiveGraphs, NothingIsLeftOfOneThatIsRefused) {
   const Live live(kCores);
   const auto refused = [&](msg::GraphRequest graph) {
     const auto reply = live.call<msg::GraphReply>("submit.graph", graph);
@@ -131,8 +133,9 @@ TEST(LiveGraphs, NothingIsLeftOfOneThatIsRefused) {
   EXPECT_EQ(live.job({"/bin/true"}), 1u) << "no number was given";
 }
 
-TEST(LiveGraphs, OfSeveralWaysTheFirstIsTakenThatCanEverRun) {
-  const Live live(kCores);
+TEST_F(LiveGraphs, OfSeveralWaysTheFirstIsTakenThatCanEverRun) {
+  const Live& live = shared(kCores);
+  const auto before = live.jobs(true, false).size();
   auto graph = chain_of_tasks(live, 2);
   testing::JobOptions large, two;
   large.cores = 500;
@@ -145,12 +148,12 @@ TEST(LiveGraphs, OfSeveralWaysTheFirstIsTakenThatCanEverRun) {
   graph.tasks[1].ways = {1, 3, 2, 0};
   const auto reply = live.call<msg::GraphReply>("submit.graph", graph);
   ASSERT_TRUE(reply) << to_string(reply.error());
-  EXPECT_EQ(live.wait_one(2).ncores, 2);
-  EXPECT_EQ(live.jobs(true, false).size(), 2u) << "the way that was refused leaves nothing";
+  EXPECT_EQ(live.wait_one(reply->ids[1]).ncores, 2);
+  EXPECT_EQ(live.jobs(true, false).size(), before + 2) << "the way that was refused leaves nothing";
 }
 
-TEST(LiveGraphs, ATaskMayWaitForSomeTasksOfAnArray) {
-  const Live live(kCores);
+TEST_F(LiveGraphs, ATaskMayWaitForSomeTasksOfAnArray) {
+  const Live& live = shared(kCores);
   auto graph = chain_of_tasks(live, 2);
   testing::JobOptions array;
   array.system = R"({"holon": {"array": {}}})";
@@ -173,7 +176,7 @@ TEST(LiveGraphs, ATaskMayWaitForSomeTasksOfAnArray) {
   EXPECT_EQ(live.wait_one(reply->ids[0]).result, "FAILED");
 }
 
-TEST(LiveGraphs, TheSameKeyMakesNoMoreJobs) {
+TEST_F(LiveGraphs, TheSameKeyMakesNoMoreJobs) {
   const Live live(kCores);
   auto graph = chain_of_tasks(live, 4);
   graph.key = "once";
@@ -191,7 +194,7 @@ TEST(LiveGraphs, TheSameKeyMakesNoMoreJobs) {
 
 // The broker dies again and again while they are taken and run: what was answered is all there, and
 // each runs once, behind what it waits for.
-TEST(LiveGraphs, AreWholeWhateverTheBrokerDiesOf) {
+TEST_F(LiveGraphs, AreWholeWhateverTheBrokerDiesOf) {
   const Live live(kCores);
   constexpr std::size_t kTasks = 1'500, kWidth = 50;
   auto graph = chain_of_tasks(live, kTasks);

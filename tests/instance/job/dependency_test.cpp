@@ -3,7 +3,7 @@
 
 #include "instance/job/dependencies.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -73,14 +73,17 @@ TEST(WaitingRoom, CallsWhoWaitsForWhatHappened) {
   EXPECT_EQ(room.next(), std::nullopt);
 }
 
-TEST(Dependencies, HoldAJobUntilTheOtherOneHasCompleted) {
-  const Live live({"--resources", "node=1/core=4"});
+class Dependencies : public testing::SharedLive {};
+class LiveDependencies : public testing::SharedLive {};
+
+TEST_F(Dependencies, HoldAJobUntilTheOtherOneHasCompleted) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   live.when_running(first);
   const auto second = live.job({"/bin/true"}, after_job({"afterok:" + std::to_string(first)}));
   const auto waits = live.record(second);
   EXPECT_EQ(waits.state, "DEPEND");
-  EXPECT_EQ(waits.reason, "waits for job 1 to complete");
+  EXPECT_EQ(waits.reason, "waits for job " + std::to_string(first) + " to complete");
   msg::ExplainRequest ask;
   ask.ids = {second};
   const auto why = live.call<msg::ExplainReply>("explain", ask)->jobs.at(0);
@@ -93,13 +96,13 @@ TEST(Dependencies, HoldAJobUntilTheOtherOneHasCompleted) {
   EXPECT_EQ(done.result, "COMPLETED");
   EXPECT_GE(done.t_start, live.record(first).t_finish);
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{second});
-  EXPECT_THAT(info->eventlog,
-              HasSubstr(R"("dependency-add","context":{"description":"afterok:1"})"));
+  EXPECT_THAT(info->eventlog, HasSubstr(R"("dependency-add","context":{"description":"afterok:)" +
+                                        std::to_string(first) + "\"}"));
   EXPECT_THAT(info->eventlog, HasSubstr("dependency-remove"));
 }
 
-TEST(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   const auto id = std::to_string(first);
   const auto second = live.job({"/bin/true"}, after_job({"afterok:" + id}));
@@ -111,8 +114,10 @@ TEST(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
   const auto failed = live.wait_one(second);
   EXPECT_EQ(failed.result, "FAILED");
   EXPECT_EQ(failed.t_alloc, 0);
-  EXPECT_EQ(failed.reason, "afterok:1 can never be met: job 1 did not complete (CANCELED)");
-  EXPECT_THAT(live.wait_one(third).reason, HasSubstr("job 2 did not complete (FAILED)"));
+  EXPECT_EQ(failed.reason,
+            "afterok:" + id + " can never be met: job " + id + " did not complete (CANCELED)");
+  EXPECT_THAT(live.wait_one(third).reason,
+              HasSubstr("job " + std::to_string(second) + " did not complete (FAILED)"));
   EXPECT_EQ(live.wait_one(on_failure).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(in_any_case).result, "COMPLETED");
   // Known before it is taken:
@@ -124,8 +129,8 @@ TEST(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
             "COMPLETED");
 }
 
-TEST(Dependencies, AfterIsMetByAStart) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Dependencies, AfterIsMetByAStart) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   live.when_running(live.job(live.gated("first")));
   const auto second = live.job(live.gated("second"));
   JobOptions nothing = after_job({"after:" + std::to_string(second)});
@@ -138,15 +143,16 @@ TEST(Dependencies, AfterIsMetByAStart) {
   EXPECT_EQ(live.wait_one(third).result, "COMPLETED");
 }
 
-TEST(Dependencies, ASingletonWaitsForAllOfItsNameBeforeIt) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(Dependencies, ASingletonWaitsForAllOfItsNameBeforeIt) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));  // sh
   const auto other = live.job(live.gated("other"));
   const auto second = live.job({"/bin/sh", "-c", "true"}, after_job({"singleton"}));
   const auto third = live.job({"/bin/sh", "-c", "true"}, after_job({"singleton"}));
   const auto stranger = live.job({"/bin/true"}, after_job({"singleton"}));
   EXPECT_EQ(live.wait_one(stranger).result, "COMPLETED");
-  EXPECT_THAT(live.record(third).reason, HasSubstr("waits for job 3, which has the same name"));
+  EXPECT_THAT(live.record(third).reason,
+              HasSubstr("waits for job " + std::to_string(second) + ", which has the same name"));
   live.release("other");
   live.wait_one(other);
   EXPECT_EQ(live.record(second).state, "DEPEND") << "the first one still runs";
@@ -155,8 +161,8 @@ TEST(Dependencies, ASingletonWaitsForAllOfItsNameBeforeIt) {
   EXPECT_GE(live.wait_one(third).t_start, live.wait_one(second).t_finish);
 }
 
-TEST(Dependencies, ABeginTimeIsWaitedFor) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Dependencies, ABeginTimeIsWaitedFor) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   using namespace std::chrono;
   const auto now = duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
   const auto text = [](std::int64_t ms) {
@@ -174,7 +180,7 @@ TEST(Dependencies, ABeginTimeIsWaitedFor) {
   EXPECT_EQ(live.record(later).result, "CANCELED");
 }
 
-TEST(Dependencies, OutliveTheBroker) {
+TEST_F(Dependencies, OutliveTheBroker) {
   const Live live({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   live.when_running(first);
@@ -189,8 +195,9 @@ TEST(Dependencies, OutliveTheBroker) {
   EXPECT_GE(live.record(second + 1).t_start, live.record(second).t_finish);
 }
 
-TEST(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
+  const auto before = live.jobs(true, false).size();
   const std::string at = "/attributes/system/dependencies";
   const std::pair<const char*, std::string> cases[] = {
       {R"({"dependencies":{}})", at},
@@ -199,7 +206,7 @@ TEST(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
       {R"({"dependencies":[{"scheme":"afterok","value":"x"}]})", at + "/0/value"},
       {R"({"dependencies":[{"scheme":"afterok","value":7}]})", at + "/0/value"},
       {R"({"dependencies":[{"scheme":"begin-time","value":"soon"}]})", at + "/0/value"},
-      {R"({"dependencies":[{"scheme":"afterok","value":"99"}]})", at + "/0"},
+      {R"({"dependencies":[{"scheme":"afterok","value":"999999"}]})", at + "/0"},
   };
   for (const auto& [system, where] : cases) {
     JobOptions options;
@@ -208,11 +215,11 @@ TEST(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
     ASSERT_FALSE(reply) << system;
     EXPECT_EQ(reply.error().where, where);
   }
-  EXPECT_TRUE(live.jobs(true, false).empty()) << "nothing is kept of a slip of the finger";
+  EXPECT_EQ(live.jobs(true, false).size(), before) << "nothing is kept of a slip of the finger";
 }
 
 // "Again until it succeeds": once one has, none of those behind it runs.
-TEST(LiveDependencies, AChainOfAfternotokEndsAtTheFirstSuccess) {
+TEST_F(LiveDependencies, AChainOfAfternotokEndsAtTheFirstSuccess) {
   const Live live({"--resources", "node=1/core=1"});
   std::vector<std::uint64_t> chain = {live.job({"/bin/false"})};
   for (int i = 0; i < 4; ++i)
@@ -228,8 +235,8 @@ TEST(LiveDependencies, AChainOfAfternotokEndsAtTheFirstSuccess) {
 }
 
 // A chain as long as a queue: one end takes all with it, one after the other, without recursion.
-TEST(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   const auto first = live.job(live.gated("gate"));
   live.when_running(first);
   auto client = transport::BlockingClient::connect(live.uri(), 30'000);
@@ -248,8 +255,8 @@ TEST(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
 
 // Cancels of many are done in portions: a job of a later one found the job that it depends on
 // cancelled, and failed for that.
-TEST(LiveDependencies, AChainThatIsCancelledAsAWholeIsCancelledAndNotFailed) {
-  const Live live({"--resources", "node=1/core=1"});
+TEST_F(LiveDependencies, AChainThatIsCancelledAsAWholeIsCancelledAndNotFailed) {
+  const Live& live = shared({"--resources", "node=1/core=1"});
   constexpr std::uint64_t kLong = 300;
   const auto first = live.job({"/bin/sleep", "1000"});
   std::vector<std::uint64_t> chain = {first};

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <memory>
 
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -257,7 +257,9 @@ TEST(OutputLogFile, WhatIsCompressedGoesWithItsJobsAndIsNotGoneOnWith) {
   fs::remove_all(dir);
 }
 
-TEST(LiveOutputLog, ManyTasksLeaveOneFileAndEachIsRead) {
+class LiveOutputLog : public testing::SharedLive {};
+
+TEST_F(LiveOutputLog, ManyTasksLeaveOneFileAndEachIsRead) {
   const Live live({"--resources", "node=1/core=4"});
   const auto array = live.job(
       {"/bin/sh", "-c", "echo $HOLON_ARRAY_INDEX; [ $HOLON_ARRAY_INDEX != 7 ] || echo seven >&2"},
@@ -276,17 +278,18 @@ TEST(LiveOutputLog, ManyTasksLeaveOneFileAndEachIsRead) {
   EXPECT_EQ(printed_by(live, array + 60).out, "60\n");
 }
 
-TEST(LiveOutputLog, ATaskThatWritesMuchHasAFile) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveOutputLog, ATaskThatWritesMuchHasAFile) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto array =
       live.job({"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x"}, logged_tasks(2));
   live.wait_one(array);
   EXPECT_EQ(printed_by(live, array + 1).out, std::string(100'000, 'x'));
-  EXPECT_TRUE(fs::exists(live.dir() + "/state/output/2.out"));
-  EXPECT_FALSE(fs::exists(live.dir() + "/state/output/2.err"));
+  const auto output = fmt::format("{}/state/output/{}", live.dir(), array + 1);
+  EXPECT_TRUE(fs::exists(output + ".out"));
+  EXPECT_FALSE(fs::exists(output + ".err"));
 }
 
-TEST(LiveOutputLog, WhatATaskOfAKilledAgentWroteIsFound) {
+TEST_F(LiveOutputLog, WhatATaskOfAKilledAgentWroteIsFound) {
   const Live live({"--resources", "node=1/core=2"});
   const auto array = live.job({"/bin/sh", "-c", "echo begun; exec sleep 1000"}, logged_tasks(2));
   live.when_running(array + 1);
@@ -313,7 +316,7 @@ struct Unwritable {
   std::string in_the_way;
 };
 
-TEST(LiveOutputLog, WhatCannotBeWrittenStaysInFiles) {
+TEST_F(LiveOutputLog, WhatCannotBeWrittenStaysInFiles) {
   const Live live({"--resources", "node=1/core=2"});
   const Unwritable log(live);
   const auto reads = [&](std::uint64_t task, const std::string& want) {
@@ -334,12 +337,13 @@ TEST(LiveOutputLog, WhatCannotBeWrittenStaysInFiles) {
 }
 
 // The next attempt goes on with the files in which the agent has put what the first one wrote.
-TEST(LiveOutputLog, WhatCannotBeWrittenOfAnAttemptIsBeforeTheNextOne) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveOutputLog, WhatCannotBeWrittenOfAnAttemptIsBeforeTheNextOne) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   JobOptions options = logged_tasks(1);
   options.system = R"({"holon":{"array":{},"requeue":1,"retry_on":"3"}})";
   // A name that leads nowhere is no file to the broker, and is replaced by the agent's.
-  const auto once = live.dir() + "/state/output/2.out";
+  const auto before = live.job({"/bin/true"});
+  const auto once = fmt::format("{}/state/output/{}.out", live.dir(), before + 2);
   const auto reply = live.submit(
       {"/bin/sh", "-c", "echo run; [ -e " + once + " ] || { ln -s nowhere " + once + "; exit 3; }"},
       options);
@@ -349,8 +353,8 @@ TEST(LiveOutputLog, WhatCannotBeWrittenOfAnAttemptIsBeforeTheNextOne) {
 }
 
 // Whoever attaches while it runs sees all of it, once.
-TEST(LiveOutputLog, IsFollowedLikeAFile) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveOutputLog, IsFollowedLikeAFile) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   const auto gate = live.dir() + "/gate";
   const auto array = live.job(
       {"/bin/sh", "-c", "echo one; while [ ! -e " + gate + " ]; do sleep 0.01; done; echo two"},
@@ -375,8 +379,8 @@ TEST(LiveOutputLog, IsFollowedLikeAFile) {
   EXPECT_EQ(printed_by(live, array + 1).out, "one\ntwo\n");
 }
 
-TEST(LiveOutputLog, AnAttemptThatRunsAgainGoesOnInAFile) {
-  const Live live({"--resources", "node=1/core=2"});
+TEST_F(LiveOutputLog, AnAttemptThatRunsAgainGoesOnInAFile) {
+  const Live& live = shared({"--resources", "node=1/core=2"});
   JobOptions options = logged_tasks(2);
   options.system = R"({"holon":{"array":{},"requeue":1,"retry_on":"3"}})";
   const auto reply =
@@ -390,7 +394,7 @@ TEST(LiveOutputLog, AnAttemptThatRunsAgainGoesOnInAFile) {
 }
 
 // A submission goes as a whole: none is too many before the second one.
-TEST(LiveOutputLog, GoesWithItsJobs) {
+TEST_F(LiveOutputLog, GoesWithItsJobs) {
   const Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=5"});
   const auto first = live.job({"/bin/echo", "hello"}, logged_tasks(4));
   live.wait_one(first);

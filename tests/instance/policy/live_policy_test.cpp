@@ -10,7 +10,7 @@
 #include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
-#include "tests/instance/live.hpp"
+#include "tests/instance/shared_live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -32,8 +32,10 @@ JobOptions with_attributes(const std::string& attributes, std::int64_t cores, do
   return options;
 }
 
+class LivePolicy : public testing::SharedLive {};
+
 // What stands in the file afterwards, or whether it is there, makes no difference.
-TEST(LivePolicy, OrdersTheQueueAndOutlivesItsBrokerAndItsFile) {
+TEST_F(LivePolicy, OrdersTheQueueAndOutlivesItsBrokerAndItsFile) {
   const std::string file = ::testing::TempDir() + "holon-live-" + std::to_string(getpid()) + ".lua";
   std::ofstream(file) << "function priority(job) return -job.limit, 'short ones first' end\n"
                          "function admit(job)\n"
@@ -92,7 +94,7 @@ std::int64_t highest_priority(const Live& live) {
   return reply && !reply->jobs.empty() ? reply->jobs.front().priority : 0;
 }
 
-TEST(LivePolicy, IsLoadedWhileJobsWaitAndStaysWhateverHappensToTheBroker) {
+TEST_F(LivePolicy, IsLoadedWhileJobsWaitAndStaysWhateverHappensToTheBroker) {
   Live live({"--resources", "node=1/core=4"});
   live.when_running(live.job(live.gated("gate"), {4, 60}));
   const auto longer = live.job({"/bin/true"}, {4, 600});
@@ -119,7 +121,7 @@ TEST(LivePolicy, IsLoadedWhileJobsWaitAndStaysWhateverHappensToTheBroker) {
   EXPECT_FALSE(shown_policy(live).set_live);
 }
 
-TEST(LivePolicy, DisabledIsTheBaseOfOneThatTheConfigurationNames) {
+TEST_F(LivePolicy, DisabledIsTheBaseOfOneThatTheConfigurationNames) {
   const Live live({"--resources", "node=1/core=4", "--conf",
                    "policies.mine.lua=base = \"easy\"\nfunction priority() return 1 end", "--conf",
                    "queue.policy=mine.lua"});
@@ -136,7 +138,7 @@ TEST(LivePolicy, DisabledIsTheBaseOfOneThatTheConfigurationNames) {
 
 // What an earlier policy of the same name had kept is not found by a later one, before or after a
 // crash.
-TEST(LivePolicy, LoadedBehindAnotherOneItBeginsAnew) {
+TEST_F(LivePolicy, LoadedBehindAnotherOneItBeginsAnew) {
   const Live live({"--resources", "node=1/core=4"});
   const std::string counts =
       "state.n = state.n or 0\n"
@@ -157,8 +159,8 @@ TEST(LivePolicy, LoadedBehindAnotherOneItBeginsAnew) {
   live.release("gate");
 }
 
-TEST(LivePolicy, WhatIsWrongIsRefusedAndChangesNothing) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(LivePolicy, WhatIsWrongIsRefusedAndChangesNothing) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   const auto said = [&](const std::string& policy, const std::string& text,
                         const std::string& queue = "") {
     const Status loaded = load_policy(live, policy, text, queue);
@@ -183,7 +185,7 @@ TEST(LivePolicy, WhatIsWrongIsRefusedAndChangesNothing) {
 }
 
 // Whatever is loaded later, a kept reservation is not delayed.
-TEST(LivePolicy, KeptReservationsOutliveThePolicyThatMadeThem) {
+TEST_F(LivePolicy, KeptReservationsOutliveThePolicyThatMadeThem) {
   const Live live({"--resources", "node=1/core=4", "--conf", "queue.policy=conservative"});
   live.when_running(live.job(live.gated("gate"), {4, 600}));
   const auto planned = [&](std::uint64_t id) {
@@ -202,8 +204,8 @@ TEST(LivePolicy, KeptReservationsOutliveThePolicyThatMadeThem) {
 
 // ---- what would be
 
-TEST(LivePolicy, WhatIfTellsWhoWouldStartWhenAndChangesNothing) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(LivePolicy, WhatIfTellsWhoWouldStartWhenAndChangesNothing) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   live.when_running(live.job(live.gated("gate"), {4, 60}));
   const auto longer = live.job({"/bin/true"}, {4, 600});
   const auto shorter = live.job({"/bin/true"}, {4, 300});
@@ -233,8 +235,8 @@ TEST(LivePolicy, WhatIfTellsWhoWouldStartWhenAndChangesNothing) {
   live.release("gate");
 }
 
-TEST(LivePolicy, WhatIfKeepsNobodyWaitingOverAQueueThatIsTooLong) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(LivePolicy, WhatIfKeepsNobodyWaitingOverAQueueThatIsTooLong) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   live.when_running(live.job(live.gated("gate"), {4, 60}));
   JobOptions many{4, 60};
   many.count = 20'001;
@@ -252,7 +254,7 @@ TEST(LivePolicy, WhatIfKeepsNobodyWaitingOverAQueueThatIsTooLong) {
 
 // ---- failing
 
-TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
+TEST_F(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
   const Live live({"--resources", "node=1/core=4", "--conf",
                    "policies.mine.lua=base = \"easy\"\nfunction priority() while true do end end",
                    "--conf", "queue.policy=mine.lua"});
@@ -272,7 +274,7 @@ TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
   EXPECT_EQ(log.find("failed: mine.lua:2"), log.rfind("failed: mine.lua:2"));
 }
 
-TEST(LivePolicy, JobsOfACampaignAreKeptTogether) {
+TEST_F(LivePolicy, JobsOfACampaignAreKeptTogether) {
   const Live live({"--resources", "rack=2/node=2/core=4", "--conf",
                    "queue.policy=" HOLON_SOURCE_DIR "/docs/examples/policies/keep-together.lua"});
   const auto job_of = [&](const std::string& campaign) {
@@ -293,7 +295,7 @@ TEST(LivePolicy, JobsOfACampaignAreKeptTogether) {
 }
 
 // What it was told is counted once, whatever happens to the broker: the priority tells the count.
-TEST(LivePolicy, WhatItKeepsOutlivesTheBroker) {
+TEST_F(LivePolicy, WhatItKeepsOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=4", "--conf",
                    "policies.count.lua=state.n = state.n or 0\n"
                    "function on_event(event) state.n = state.n + 1 end\n"
@@ -316,8 +318,8 @@ TEST(LivePolicy, WhatItKeepsOutlivesTheBroker) {
   EXPECT_EQ(queue_of(live).trouble, "");
 }
 
-TEST(LivePolicy, AChildHasItsOwn) {
-  const Live live({"--resources", "node=1/core=4"});
+TEST_F(LivePolicy, AChildHasItsOwn) {
+  const Live& live = shared({"--resources", "node=1/core=4"});
   const auto child =
       live.child({4, 600}, "",
                  {"policies.mine.lua=function may_backfill() return false, 'in line, please' end",
