@@ -30,7 +30,7 @@ class PmiBounds : public ::testing::Test {
            std::string::npos;
   }
 
-  Server server_{{"job"}, {0}};
+  Server server_{{"job", 1, "", Versions::both}, {0}};
   std::size_t most_ = 0;
 };
 
