@@ -23,8 +23,7 @@
 namespace holon::client {
 namespace {
 
-constexpr std::size_t kIdsAtOnce =
-    5'000;  // of one request; more are asked about one after the other
+constexpr std::size_t kIdsAtOnce = 5'000;  // of one request; more go one after the other
 
 // A path that does not begin with "/" starts at the instance that was connected to.
 Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path,
@@ -571,21 +570,8 @@ Result<msg::WhatIfReply> Client::what_if(const msg::WhatIfRequest& request) {
   return parts_->call<msg::WhatIfReply>("policy.what-if", request);
 }
 
-Result<msg::ReserveReply> Client::reserve(const msg::ReserveRequest& request) {
-  return parts_->call<msg::ReserveReply>("reserve", request);
-}
-
 Result<msg::AuditReply> Client::audit(const msg::AuditRequest& request) {
   return parts_->client.call<msg::AuditReply>("audit", request, parts_->path);
-}
-
-Result<msg::ReservationsReply> Client::reservations() {
-  return parts_->call<msg::ReservationsReply>("reservations", msg::Empty{});
-}
-
-Status Client::unreserve(const msg::UnreserveRequest& request) {
-  const auto answer = parts_->call<msg::Empty>("unreserve", request);
-  return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Status Client::shutdown(const msg::ShutdownRequest& request) {

@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/idset.hpp"
-#include "cli/entries.hpp"
+#include "cli/workflow/entries.hpp"
 #include "instance/job/wishes.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"

@@ -74,8 +74,7 @@ int supervise_detached(const BrokerOptions& options, const config::Config& confi
 transport::UniqueFd ending_signals_to_read() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : kEndingSignals)
-    if (!transport::is_ignored(signal)) sigaddset(&set, signal);
+  for (const int signal : heeded_ending_signals()) sigaddset(&set, signal);
   return transport::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

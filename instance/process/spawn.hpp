@@ -19,7 +19,7 @@ Result<Pipe> make_pipe();
 
 struct Program {
   std::vector<std::string> argv;                // argv[0] is looked for in PATH
-  std::vector<int> keep;                        // descriptors it inherits beside 0, 1, 2
+  std::vector<int> keep = {};                   // descriptors it inherits beside 0, 1, 2
   bool own_group = false;                       // leads a process group of its own
   int input = -1;                               // becomes its standard input; -1: ours
   bool output_to_error = false;                 // what it writes goes to our standard error

@@ -118,8 +118,7 @@ class Supervisor {
       options_.secrets.keys = std::move(*keys);
       options_.secrets.invitation = launcher_.invitation();
     }
-    for (const int signal : kEndingSignals) {
-      if (transport::is_ignored(signal)) continue;
+    for (const int signal : heeded_ending_signals()) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
@@ -271,8 +270,7 @@ class Supervisor {
     if (std::getline(lines, without) && !without.empty()) say(without);
     tell_person(resources);
     setenv("HOLON_URI", uri.c_str(), 1);
-    // The program's commands address this instance, in which the number is another job's.
-    unsetenv("HOLON_JOB_ID");
+    unsetenv("HOLON_JOB_ID");  // in this instance, which its commands address, another job's
     tell_ready_(uri);
     if (auto started = start_program(); !started) {
       say(to_string(started.error()));
@@ -485,9 +483,7 @@ class Supervisor {
     }
     // On a terminal it has to share our process group, or it could not read from it.
     own_group_ = isatty(STDIN_FILENO) == 0;
-    Program program{command, {}, own_group_};
-    program.keeps_ignored = true;
-    auto child = spawn(program);
+    auto child = spawn({.argv = command, .own_group = own_group_, .keeps_ignored = true});
     if (!child) return tl::unexpected(child.error());
     program_.pid = *child;
     return watch(program_, [this](int status) { program_ended(status); });
@@ -587,8 +583,7 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
   // For the rest of this process's life: one that comes when the supervisor has stopped listening
   // finds an end that is under way, and must not cut it off.
   block_signals(kEndingSignals);
-  // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
-  // has both signals back.
+  // Whoever read our messages may have gone, or their disk be full; what we start has both back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
   int code = kExitFailed;
   auto reactor = transport::Reactor::create();

@@ -18,7 +18,7 @@ namespace {
 constexpr int kAnswerPatience = 10'000;  // ms; the starter waits for nobody
 constexpr Duration kLookForIdle = 10;
 constexpr Duration kSweepAgain = 20;
-constexpr int kTellAfter = 500;  // looks for what is left
+constexpr int kTellOfSweepAfter = 500;  // looks for what is left
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void StarterLine::swept() {
 }
 
 void StarterLine::sweep_again() {
-  if (++sweep_->looks % kTellAfter == 0)
+  if (++sweep_->looks % kTellOfSweepAfter == 0)
     sweep_->tell("waits for processes of users to end, which an earlier run left behind");
   sweep_->next = reactor_.after(sweep_->clear > 0 ? 0 : kSweepAgain, [this] { sweep(); });
 }

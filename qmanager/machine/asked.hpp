@@ -36,8 +36,6 @@ class AskedOfMachine {
   // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
   // never the reverse.
   virtual bool hopeless(const JobRequest& job, Time now) const = 0;
-  // Is a pool, such as one of licences, short of what the job uses of it at `now`?
-  virtual bool lacks_pool(const JobRequest&, Time) const { return false; }
   // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits. The text may
   // count what is free for a shorter time, if it does not fit for that either.
   virtual std::optional<Shortage> shortage(const JobRequest& job, Interval when) const = 0;

@@ -25,9 +25,6 @@ class Layer : public Machine {
   bool hopeless(const JobRequest& job, Time now) const override {
     return below_->hopeless(job, now);
   }
-  bool lacks_pool(const JobRequest& job, Time now) const override {
-    return below_->lacks_pool(job, now);
-  }
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override {
     return below_->shortage(job, when);
   }

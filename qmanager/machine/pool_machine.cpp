@@ -93,10 +93,6 @@ std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const
   return slots;
 }
 
-bool PoolMachine::lacks_pool(const JobRequest& job, Time now) const {
-  return lack(job, {now, saturating_add(now, 1)}) || below().lacks_pool(job, now);
-}
-
 bool PoolMachine::hopeless(const JobRequest& job, Time now) const {
   return below().hopeless(job, now) || lack(job, {now, saturating_add(now, 1)});
 }

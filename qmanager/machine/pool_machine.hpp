@@ -22,7 +22,6 @@ class PoolMachine final : public Layer {
                                              Duration length) const override;
   ShapeId shape_of(const JobRequest& job) const override;
   bool hopeless(const JobRequest& job, Time now) const override;
-  bool lacks_pool(const JobRequest& job, Time now) const override;
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;

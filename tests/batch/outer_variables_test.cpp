@@ -12,11 +12,11 @@
 namespace holon::batch {
 namespace {
 
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 
 // The words between backquotes.
-Names quoted_in(const std::string& cell) {
-  Names names;
+NameSet quoted_in(const std::string& cell) {
+  NameSet names;
   for (auto at = cell.find('`'); at != std::string::npos; at = cell.find('`', at + 1)) {
     const auto end = cell.find('`', at + 1);
     names.insert(cell.substr(at + 1, end - at - 1));
@@ -26,7 +26,7 @@ Names quoted_in(const std::string& cell) {
 }
 
 struct Page {
-  Names taken, kept;
+  NameSet taken, kept;
 };
 Page page() {
   Page page;

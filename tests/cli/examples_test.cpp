@@ -88,6 +88,7 @@ class Examples : public testing::Test {
       std::ofstream(script) << "#!/bin/sh\n";
       fs::permissions(script, fs::perms::owner_all);
     }
+    std::ofstream("runs.csv") << "model,rate\na,1\n";
     std::ofstream("runs.json") << R"([{"model": "a", "rate": 1}])";
     std::ofstream("campaign.toml") << "[[task]]\nname = 'fit'\ncommand = ['./fit.sh']\n";
     broker_.start();

@@ -234,7 +234,7 @@ TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   EXPECT_EQ(tracker.counts(), (ProgressCounts{0, 0, 102, 4}));
   EXPECT_THAT(failures,
               ElementsAre("job 1: 1 of 100 tasks failed",
-                          "job 1: 3 of 100 tasks failed", "job 9: exit code 3"));
+                          "job 1: 2 of 100 tasks failed, 1 cancelled", "job 9: exit code 3"));
 }
 
 msg::EventsPart part_of_events(std::vector<msg::JobEvent> events, std::string cursor) {

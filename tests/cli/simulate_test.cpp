@@ -340,7 +340,7 @@ TEST(Simulate, MistakesAreToldBeforeTheSimulationNotAfterIt) {
               HasSubstr("--resources " + xml.name()));
   const Ran large = simulate(trace.name(), {"--resources", "node=99999999999/core=1"});
   EXPECT_EQ(large.code, kUsage);
-  EXPECT_THAT(large.err, HasSubstr("--resources node=99999999999/core=1: more than"));
+  EXPECT_THAT(large.err, HasSubstr("--resources node=99999999999/core=1: column 1: more than"));
 }
 
 TEST(Simulate, ATraceWithoutJobsIsSaidToHaveNone) {

@@ -355,7 +355,7 @@ TEST(JobWait, ForAllOfNoneIsOverAtOnce) {
   broker.answer("jobs", msg::JobsReply{});
   broker.start();
   EXPECT_EQ(run_cli({"job", "wait", "--all"}).code, kOk);
-  EXPECT_THAT(broker.asked(), ElementsAre("jobs "));
+  EXPECT_THAT(broker.asked(), ElementsAre("jobs ", "jobs ")) << "what waits, and what has failed";
 }
 
 TEST(Submit, SaysWhichVariablesAJobspecCannotHold) {

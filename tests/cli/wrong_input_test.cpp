@@ -268,8 +268,7 @@ const std::vector<Row> kRows = {
      "holon simulate: --conf /: a folder; accepted are the name of a TOML file, or KEY=VALUE"},
     {{"simulate", "--resources", "/", "trace.swf"},
      kUsage,
-     "holon simulate: --resources /: a folder; accepted are a JGF or Rv1 file, or a shape like "
-     "node=4/core=8"},
+     "holon simulate: --resources /: a folder; accepted are a JGF, Rv1 or hwloc XML file"},
     {{"query", "-L", "/"}, kUsage, "holon query: /: a folder"},
     {{"submit", "-m", "4Q", "true"},
      kUsage,
@@ -301,7 +300,7 @@ const std::vector<Row> kRows = {
      "holon submit: --output: not UTF-8; a jobspec cannot hold it"},
     {{"submit", "--env", "=x", "true"},
      kUsage,
-     "holon submit: --env: '=x' has no name; accepted are NAME=VALUE, NAME, -PATTERN"},
+     "holon submit: --env: '=x' has no name; accepted are NAME=VALUE, NAME, PATTERN, -PATTERN"},
     {{"submit", "--env", "NO_SUCH_NAME_HERE", "true"},
      kUsage,
      "holon submit: --env: 'NO_SUCH_NAME_HERE' is not in this environment"},
@@ -477,8 +476,9 @@ TEST(WrongInput, AJobThatRunsAgainCannotReadAPipe) {
   Io io{out, err};
   io.input = ends[0];
   EXPECT_EQ(run(io, {"run", "--requeue", "1", "cat"}), kUsage);
-  EXPECT_THAT(err.str(), testing::HasSubstr("holon run: --requeue 1: what stands at the standard input is "
-                                   "sent once, and the job's next attempt would find nothing"));
+  EXPECT_THAT(err.str(),
+              testing::HasSubstr("holon run: --requeue 1: what stands at the standard input is "
+                                 "sent once, and the job's next attempt would find nothing"));
   for (const int end : ends) close(end);
 }
 

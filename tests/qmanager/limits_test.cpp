@@ -252,26 +252,24 @@ TEST(Limits, WhoStandsAsideLetsTheNextOneBeConsideredAtOnce) {
   EXPECT_EQ(scheduler.running(), 1U);
 }
 
-// `kept` jobs of ann, which something of their own keeps back, and one of bob's behind them.
-bool starts_behind(SchedulerConfig config, std::size_t kept, bool by_licence) {
+// `kept` jobs of ann, which her limit keeps back, and one of bob's behind them.
+bool starts_behind(SchedulerConfig config, std::size_t kept) {
   auto store = *resource::ResourceStore::load(*resource::read_shape("node=1/core=4"), {});
   config.defaults.queue_depth = 4;
-  config.pools = {{"matlab", 1}};
-  if (!by_licence) limit(config, "user", "ann", "max-job", "1");
+  limit(config, "user", "ann", "max-job", "1");
   auto scheduler = *qmanager::Scheduler::create(config, store);
-  const auto submit = [&](std::uint64_t id, const char* user, bool uses) {
+  const auto submit = [&](std::uint64_t id, const char* user) {
     qmanager::JobRequest request;
     request.id = JobId{id};
     request.user = user;
     request.limit = 100;
-    if (uses) request.consumes = {{.pool = "matlab", .amount = 1, .per_slot = false}};
     resource::JobShape shape;
     shape.command = {"true"};
     request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
     EXPECT_FALSE(scheduler.submit(request, 0)->has_value());
   };
-  for (std::uint64_t id = 1; id <= 1 + kept; ++id) submit(id, "ann", by_licence);
-  submit(1000, "bob", false);
+  for (std::uint64_t id = 1; id <= 1 + kept; ++id) submit(id, "ann");
+  submit(1000, "bob");
   bool started = false;
   for (bool more = true; more;) {
     auto pass = scheduler.step(0);
@@ -287,9 +285,7 @@ TEST(Limits, WhoeverTheyKeepBackDoesNotCountAgainstTheDepthOfTheQueue) {
   for (const char* name : {"fcfs", "easy", "hybrid:2", "conservative", "conservative-rebuild"}) {
     SCOPED_TRACE(name);
     SchedulerConfig config = policy(name);
-    EXPECT_TRUE(starts_behind(config, 20, false));
-    // first come, first served: whoever waits for a licence is waited for
-    EXPECT_EQ(starts_behind(config, 20, true), std::string(name) != "fcfs");
+    EXPECT_TRUE(starts_behind(config, 20));
   }
 }
 

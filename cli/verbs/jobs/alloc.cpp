@@ -12,7 +12,7 @@
 #include "base/text/printable.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/entries.hpp"
+#include "cli/workflow/entries.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"

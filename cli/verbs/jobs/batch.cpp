@@ -8,7 +8,7 @@
 
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/entries.hpp"
+#include "cli/workflow/entries.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"

@@ -13,7 +13,7 @@
 #include "base/idset.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/entries.hpp"
+#include "cli/workflow/entries.hpp"
 #include "cli/input_pump.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
 
-std::int64_t row_number(JobId id) {
+std::int64_t row_of_job(JobId id) {
   return static_cast<std::int64_t>(id.value());
 }
 JobId job_in_row(const SQLite::Column& column) {
@@ -30,16 +30,16 @@ void Journal::State::keep_forgetting() {
     for (const char* key : {kForgettingFirst, kForgettingStop}) remove_number(db, key);
     return;
   }
-  write_number(db, kForgettingFirst, row_number(forgetting->first));
-  write_number(db, kForgettingStop, row_number(forgetting->second));
+  write_number(db, kForgettingFirst, row_of_job(forgetting->first));
+  write_number(db, kForgettingStop, row_of_job(forgetting->second));
 }
 
 Journal::State::Choice Journal::State::look_at_age(JobId first, JobId stop, Time before) {
   constexpr int kRecordsAtOnce = 500;
   SQLite::Statement q(db,
                       "SELECT record, id FROM jobs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?");
-  q.bind(1, row_number(std::max(first, aged_to)));
-  q.bind(2, row_number(stop));
+  q.bind(1, row_of_job(std::max(first, aged_to)));
+  q.bind(2, row_of_job(stop));
   q.bind(3, kRecordsAtOnce);
   int seen = 0;
   for (; q.executeStep(); ++seen) {
@@ -58,7 +58,7 @@ Journal::State::Choice Journal::State::choose_forgotten(Time before) {
       db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
                       "first LIMIT 1",
                       kUnfinished));
-  oldest.bind(1, row_number(forgotten_to));
+  oldest.bind(1, row_of_job(forgotten_to));
   if (!oldest.executeStep()) {
     forgotten_to = JobId(0);  // those before may be over the next time
     return Choice::none;
@@ -84,7 +84,7 @@ Journal::State::Choice Journal::State::choose_forgotten(Time before) {
 }
 
 JobId Journal::State::next_kept(JobId first, JobId stop) const {
-  std::int64_t next = row_number(stop);
+  std::int64_t next = row_of_job(stop);
   for (const auto& [table, column] : {std::pair("jobs", "id"),
                                       {"task_ends", "id"},
                                       {"task_runs", "id"},
@@ -98,7 +98,7 @@ JobId Journal::State::next_kept(JobId first, JobId stop) const {
                                       {"submit_keys", "first"}}) {
     SQLite::Statement q(
         db, fmt::format("SELECT min({1}) FROM {0} WHERE {1} >= ? AND {1} < ?", table, column));
-    q.bind(1, row_number(first));
+    q.bind(1, row_of_job(first));
     q.bind(2, next);
     if (q.executeStep() && !q.getColumn(0).isNull()) next = q.getColumn(0).getInt64();
   }
@@ -120,13 +120,13 @@ bool Journal::State::forget_some_below(const std::string& path) {
 void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   const auto drop = [&](const char* sql) {
     SQLite::Statement q(db, sql);
-    q.bind(1, row_number(first));
-    q.bind(2, row_number(stop));
+    q.bind(1, row_of_job(first));
+    q.bind(2, row_of_job(stop));
     q.exec();
   };
   SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
-  ended.bind(1, row_number(first));
-  ended.bind(2, row_number(stop));
+  ended.bind(1, row_of_job(first));
+  ended.bind(2, row_of_job(stop));
   while (ended.executeStep()) {
     const auto record = own_record(ended.getColumn(0), job_in_row(ended.getColumn(1)));
     if (record.tasks > 0) {  // an array: its tasks are counted
@@ -147,7 +147,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
   drop("DELETE FROM graph_tasks WHERE id >= ? AND id < ?");
   drop("DELETE FROM outputs WHERE id >= ? AND id < ?");
-  forget_events(db, row_number(first), row_number(stop) - 1);
+  forget_events(db, row_of_job(first), row_of_job(stop) - 1);
   drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
   drop("DELETE FROM children WHERE job >= ? AND job < ?");
   drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
@@ -196,7 +196,7 @@ Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most, 
     if (gone.jobs.empty()) return;
     gone.more =
         gone.more || s.forgetting || gone.count < surplus || (before > 0 && looked >= at_most);
-    write_number(s.db, kLastForgotten, row_number(*next) - 1);
+    write_number(s.db, kLastForgotten, row_of_job(*next) - 1);
     s.forget_reservations();
     s.keep_forgetting();
     s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));

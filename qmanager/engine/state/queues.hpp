@@ -21,10 +21,8 @@ namespace holon::qmanager {
 // ran out of budget goes on where it stopped.
 struct Walk {
   std::optional<OrderKey> last;  // the job considered last
-  // Jobs that were looked at and stay pending, but for those that something of their own keeps
-  // back: a limit, or a pool (a licence). Of the latter so many were tried, and no more are.
+  // Jobs that were looked at and stay pending, but for those that a limit keeps back.
   std::int64_t considered = 0;
-  std::int64_t lacking = 0;
   // The last job that a limit kept back, as limits see one, at that time: others alike are, too.
   struct KeptBack {
     std::string user, group, account, qos;

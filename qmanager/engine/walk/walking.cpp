@@ -116,8 +116,6 @@ void Walking::consider(Queue& queue, Job& job) {
     if (job.why == Why::chunk) ++queue.walk.considered;
     return;
   }
-  if (queue.walk.lacking >= queue.config.queue_depth && machine.lacks_pool(job.request, now_))
-    return;
   if (queue.hooks) {
     if (auto reason = kept_in_line(policy_, queue, job, now_))
       return keep_in_line(queue, job, std::move(*reason));
@@ -129,7 +127,7 @@ void Walking::consider(Queue& queue, Job& job) {
     return;
   }
   if (queue.walk.by_window && !may_reserve)
-    return leave_to_windows(s_.plan(), queue, job, now_, deciding_);
+    return leave_to_windows(s_.plan(), queue, job, deciding_);
   const bool at_once = queue.policy.keep && may_reserve;
   const Tried tried = at_once ? trying_.reserve(job, now_) : trying_.start(job);
   if (tried == Tried::reserved) count_reservation(s_.config(), queue, job);
@@ -172,7 +170,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
       }
     }
   }
-  count_looked_at(*s_.plan().machine, walk, job, now_);
+  ++walk.considered;
   count_reservation(s_.config(), queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
   if (!queue.policy.backfill) walk.closed = true;
@@ -202,7 +200,7 @@ void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
   const JobId id = job.request.id;
   if (!job.reserved && !s_.plan().machine->placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
-  count_looked_at(*s_.plan().machine, walk, job, now_);
+  ++walk.considered;
   if (!may_reserve) walk.in_order = false;
   walk.passed_by = walk.passed_by || !job.reserved;
   if (!queue.policy.keep && may_reserve) {

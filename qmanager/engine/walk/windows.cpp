@@ -144,13 +144,9 @@ void fill_window(Parts<Jobs, const Plan, const Queues, const Accounts> s, Queue&
 
 }  // namespace
 
-void count_looked_at(const Machine& machine, Walk& walk, const Job& job, Time now) {
-  ++(machine.lacks_pool(job.request, now) ? walk.lacking : walk.considered);
-}
-
-void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Time now, Deciding& deciding) {
+void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding) {
   if (!plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
-  count_looked_at(*plan.machine, queue.walk, job, now);
+  ++queue.walk.considered;
   queue.walk.passed_by = true;
   queue.walk.candidates.push_back(job.request.id);
   deciding.tell_shortage(job, queue.walk);

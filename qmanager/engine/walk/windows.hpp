@@ -12,11 +12,8 @@
 
 namespace holon::qmanager {
 
-// The job was looked at, and stays: that counts against the depth of the queue, unless it lacks
-// something of a pool.
-void count_looked_at(const Machine& machine, Walk& walk, const Job& job, Time now);
 // The job has passed all that is asked of one in the walk, and waits for its window.
-void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Time now, Deciding& deciding);
+void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding);
 // Starts those that were left to windows. True: some were started, and the depth of the queue
 // leaves room for others to be looked at.
 bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, const Accounts> s,

@@ -1,4 +1,4 @@
-#include "cli/entries.hpp"
+#include "cli/workflow/entries.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
