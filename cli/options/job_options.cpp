@@ -257,14 +257,16 @@ nlohmann::ordered_json dependencies_of(const JobOptions& options) {
 
 // What the scheduler reads: attributes.system.bank and our own object (docs/protocol.md).
 Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
-  const auto group = own_group(options.group);
+  // Of another user's groups only the broker knows.
+  const auto group =
+      options.for_user.empty() ? own_group(options.group) : Result<std::string>(options.group);
   if (!group) return tl::unexpected(group.error());
   for (const auto& word : options.dependencies)
     if (auto good = check_dependency(word); !good) return good;
   if (!options.account.empty()) system["bank"] = options.account;
   if (auto list = dependencies_of(options); !list.empty()) system["dependencies"] = std::move(list);
   auto& ours = system["holon"];
-  ours["group"] = *group;
+  if (!group->empty()) ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;
   if (options.reservation > 0) ours["reservation"] = options.reservation;
   if (!options.parallel.empty()) ours["environment"] = options.parallel;

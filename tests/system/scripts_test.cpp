@@ -111,7 +111,10 @@ TEST(Scripts, OnStandardInputAreTakenWithTheirOptions) {
   Instance instance(sandbox, kCoresOfScripts);
   const std::string script = "printf '#!/bin/sh\\n#HOLON -n 2 -J piped\\necho hi\\n' | ";
   const auto shell = [&](const std::string& line) {
-    return Process({"/bin/sh", "-c", line}, sandbox.environment(), sandbox.folder()).finish();
+    const std::string holon = "holon() { \"$0\" \"$@\"; }; ";
+    return Process({"/bin/sh", "-c", holon + line, HOLON_BINARY}, sandbox.environment(),
+                   sandbox.folder())
+        .finish();
   };
   EXPECT_EQ(shell(script + "holon batch").out, "1\n");
   EXPECT_EQ(shell(script + "holon submit -").out, "2\n");

@@ -63,7 +63,7 @@ class Lines {
     call_.io.out << table_.render_next(call_.io, more) << std::flush;
   }
 
-  bool is_empty() const { return lines_ == 0; }
+  bool is_empty() const { return lines_ == 0 && shown_.empty(); }
   bool has(std::uint64_t id) const { return shown_.contains(id); }
   // A person does not read more lines than kMostOnATerminal.
   bool has_bound() const { return call_.io.terminal && !args_.json; }
@@ -230,7 +230,8 @@ std::vector<std::uint64_t> unknown_ids(const JobsArgs& args, const Lines& lines)
   const auto& filter = args.request.filter;
   const bool leaves_out = !filter.states.empty() || filter.since > 0 || !filter.user.empty() ||
                           !filter.name.empty() || !filter.queue.empty();
-  if (leaves_out || args.request.recursive || args.request.limit > 0) return unknown;
+  if (leaves_out || args.request.recursive || args.request.limit > 0 || lines.is_empty())
+    return unknown;
   for (const auto id : args.request.ids)
     if (!lines.has(id)) unknown.push_back(id);
   return unknown;
