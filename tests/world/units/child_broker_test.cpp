@@ -148,7 +148,7 @@ TEST_F(ChildBrokerTest, OneThatIsToldToStopWhenItsParentIsGoneSaysSo) {
   again.running = started(job, 4711).started;
   ASSERT_TRUE(answer(*agent_, "agent.hello", again));
   const Micros begin = machine_->timeline.now();
-  broker_->tell([](instance::Broker& broker) { broker.end("it was told to stop"); });
+  broker_->tell([](instance::Broker& broker) { broker.end_by_signal(); });
   ASSERT_TRUE(until([&] { return !agent_->all<launch::msg::KillRequest>("agent.kill").empty(); }));
   ASSERT_TRUE(answer(*agent_, "agent.report", finished(job)));
   ASSERT_TRUE(until([&] { return ended_.has_value(); }));

@@ -48,8 +48,8 @@ std::uint64_t WithFakeChild::connect_child() {
 }
 
 void WithFakeChild::lose_child() {
-  kept_.clear();
   lose(*std::exchange(child_, nullptr));
+  kept_.clear();  // nobody is left who could be told that they were not answered
 }
 
 msg::JobRecord WithFakeChild::end_child(const msg::Remains& remains, const std::string& path) {
@@ -75,6 +75,7 @@ msg::JobRecord WithFakeChild::record_at(const std::string& path, const std::stri
 }
 
 WithFakeChild::Listing::Listing(WithFakeChild& test) : test_(test) {
+  test_.status();  // a connection to a broker before this one would be lost with the question
   msg::JobsRequest ask;
   ask.all = ask.recursive = true;
   test_.user_->ask("jobs", ask,
