@@ -39,6 +39,7 @@ std::vector<Typed> typed(const JobOptions& options) {
       {"/attributes/system/holon/retry_on", "--retry-on", options.retry_on},
       {"/attributes/system/job/name", "--name", shape.name},
       {"/tasks/0/command/0", "COMMAND", ""},
+      {"/attributes/system/constraints", "", ""},  // -w, --requires: the sentence names the hosts
   };
 }
 
