@@ -11,7 +11,6 @@
 #include <thread>
 #include <utility>
 
-#include "base/idset.hpp"
 #include "base/instance_path.hpp"
 #include "client/parts.hpp"
 #include "msg/usage.hpp"
@@ -432,25 +431,6 @@ Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {
     std::move(reply->jobs.begin(), reply->jobs.end(), std::back_inserter(all.jobs));
   }
   return all;
-}
-
-Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
-  if (request.ids.size() <= kIdsAtOnce)
-    return parts_->call<msg::CancelReply>("cancel", request, kBulkTimeout);
-  auto sorted = request.ids;
-  std::sort(sorted.begin(), sorted.end());
-  Idset numbers;
-  for (const std::uint64_t id : sorted) numbers.insert(id);
-  msg::CancelRequest ask{{}, false, request.reason, numbers.str()};
-  auto reply = parts_->call<msg::CancelReply>("cancel", ask, kBulkTimeout);
-  if (!reply) return reply;
-  for (const auto& [text, ids] : {std::pair(&reply->cancelled_numbers, &reply->cancelled),
-                                  {&reply->inactive_numbers, &reply->already_inactive}}) {
-    const auto found = Idset::parse(*text);
-    if (!found) return tl::unexpected(found.error());
-    *ids = found->ids();
-  }
-  return reply;
 }
 
 Result<msg::ResourceReply> Client::resources() {

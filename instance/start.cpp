@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text/printable.hpp"
 #include "batch/place.hpp"
 #include "config/config.hpp"
 #include "instance/config/kept_files.hpp"
@@ -296,6 +297,11 @@ Status check_agents(const StartOptions& options, bool goes_on) {
 }
 
 }  // namespace
+
+// fmt::print throws where nobody reads any more; then there is nobody to tell.
+void say(const std::string& text) {
+  std::fputs(("holon start: " + printable_lines(text) + "\n").c_str(), stderr);
+}
 
 int start_main(StartOptions options) {
   transport::take_standard_descriptors();

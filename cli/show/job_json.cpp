@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "resource/jobspec/ordered_json.hpp"
 #include "transport/codec/json.hpp"
 
 namespace holon::cli {
@@ -58,7 +59,7 @@ std::string json_text(const msg::ResourceReply& resources) {
   return pretty(json);
 }
 std::string indented(const std::string& json) {
-  return pretty(Json::parse(json));
+  return pretty(resource::parse_ordered(json));
 }
 
 }  // namespace holon::cli

@@ -14,7 +14,6 @@
 #include <optional>
 #include <sstream>
 
-#include "base/text/printable.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/process/complaint.hpp"
 #include "instance/process/crash_guard.hpp"
@@ -570,11 +569,6 @@ class Supervisor {
 };
 
 }  // namespace
-
-// fmt::print throws where nobody reads any more; then there is nobody to tell.
-void say(const std::string& text) {
-  std::fputs(("holon start: " + printable_lines(text) + "\n").c_str(), stderr);
-}
 
 int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
               const std::string& cpuset, std::function<void(const std::string&)> on_ready,
