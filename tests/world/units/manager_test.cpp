@@ -456,7 +456,7 @@ TEST_F(JobManagerTest, AHostThatIsNotHereIsRefused) {
     return answer ? std::string() : answer.error().what;
   };
   EXPECT_EQ(submitted("", "node1,nodeX"), "no node of this instance is called nodeX");
-  EXPECT_EQ(submitted("not", "node1,nodeX,nodeY"), "no node of this instance is called node[X,Y]");
+  EXPECT_EQ(submitted("not", "node1,nodeX,nodeY"), "no node of this instance is called nodeX,nodeY");
   EXPECT_EQ(submitted("not", "node[0,5-6]"), "no node of this instance is called node[5-6]");
   EXPECT_EQ(submitted("", "node[0-1]"), "");
   jobs().grows = true;
