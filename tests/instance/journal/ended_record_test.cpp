@@ -95,6 +95,7 @@ class CountedRecord {
 
 // The bytes that journals of version 4 hold. Who moves or inserts a member of JobRecord, or writes
 // one in another way, makes records that are kept say something else, and needs another version.
+// Members that have come since stand behind these.
 constexpr const char* kKeptInVersion4 =
     "01000000032d6d310102020000026d33030000026d34040000026d35050000026d36060000026d37"
     "070000026d380809090000036d31300a0000036d31310b180c0000036d31330d0000036d31340e00"
@@ -107,7 +108,7 @@ TEST(Difference, IsReadAsVersion4WroteIt) {
   const std::string bytes = pack_difference(CountedRecord()(), base);
   std::string hex;
   for (const unsigned char byte : bytes) hex += fmt::format("{:02x}", byte);
-  EXPECT_EQ(hex, kKeptInVersion4);
+  EXPECT_TRUE(hex.starts_with(kKeptInVersion4)) << hex;
   const auto read = unpack_difference(bytes, base);
   ASSERT_TRUE(read) << to_string(read.error());
   EXPECT_EQ(transport::pack(*read), transport::pack(CountedRecord()()));

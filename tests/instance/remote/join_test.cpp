@@ -187,7 +187,7 @@ TEST_F(JoinTest, WhoMayNotIsRefusedAndInTheAudit) {
   const auto [nothing, none] = said_by(HOLON_BINARY " join < /dev/null");
   EXPECT_NE(none, 0);
   EXPECT_THAT(nothing, HasSubstr("holon join: standard input: an invitation was expected"));
-  const auto [inside, refused] = said_by("HOLON_JOB_ID=1 " HOLON_BINARY " leave");
+  const auto [inside, refused] = said_by("HOLON_JOB_PATH=/1 " HOLON_BINARY " leave");
   EXPECT_EQ(refused, 2);
   EXPECT_THAT(inside, HasSubstr("would wait for its own end"));
 }
