@@ -45,10 +45,8 @@ void set_pragmas(SQLite::Database& db, Journal::Sync sync) {
 
 Error cannot_write(const std::string& dir, const std::string& trouble) {
   return {Errc::system,
-          fmt::format("the disk {}: the journal cannot be written; free some space, or name another "
-                      "--state-dir",
-                      trouble),
-          dir};
+          fmt::format("the disk of {} {}: the journal cannot be written", dir, trouble),
+          {}};
 }
 
 Error open_error(const SQLite::Exception& e, const std::string& file) {
