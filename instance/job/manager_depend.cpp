@@ -56,11 +56,12 @@ bool JobManager::is_known(JobId id) const {
   return (result && *result) || record(id).has_value();
 }
 
-// `starts`: it is asked whether it has started, which only the record of one that is over says.
-TargetState JobManager::state_of_target(JobId id, bool starts) const {
+// `whole`: more is asked than the result, which only the record of one that is over says: whether
+// it has started, or why it never did.
+TargetState JobManager::state_of_target(JobId id, bool whole) const {
   if (const ActiveJob* job = find(id)) return {job->life.started, {}};
   if (is_in_intake(id)) return {};
-  const auto result = starts ? Result<std::optional<std::string>>() : journal_.result_of(id);
+  const auto result = whole ? Result<std::optional<std::string>>() : journal_.result_of(id);
   if (result && *result && !(*result)->empty()) return {false, **result};
   const auto record = this->record(id);
   if (!record) return {false, "unknown"};
@@ -77,15 +78,23 @@ const ActiveJob* JobManager::namesake_before(const ActiveJob& job) const {
   return nullptr;
 }
 
+namespace {
+
+// Than how the job ended.
+bool asks_for_more(const Dependency& dependency) {
+  return dependency.scheme == Dependency::Scheme::after ||
+         dependency.scheme == Dependency::Scheme::afternotok;
+}
+
+}  // namespace
+
 Standing JobManager::standing_of(const ActiveJob& job, const Dependency& dependency,
                                  Time now) const {
   if (dependency.scheme == Dependency::Scheme::begin_time)
     return judge(dependency, {}, clock_.wall(now));
   if (!dependency.indices.empty()) return standing_of_tasks(dependency, now);
   if (dependency.scheme != Dependency::Scheme::singleton)
-    return judge(dependency,
-                 state_of_target(dependency.job, dependency.scheme == Dependency::Scheme::after),
-                 now);
+    return judge(dependency, state_of_target(dependency.job, asks_for_more(dependency)), now);
   const ActiveJob* other = namesake_before(job);
   if (other == nullptr) return {};
   return {Standing::Verdict::open,
