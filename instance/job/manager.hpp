@@ -343,7 +343,7 @@ class JobManager {
   static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
   Status check_dependencies(const Submission& submission) const;
-  TargetState state_of_target(JobId id, bool starts = true) const;
+  TargetState state_of_target(JobId id, bool whole = true) const;
   bool is_known(JobId id) const;  // active, or on record
   // Of tasks of an array (array/manager_task_dependencies.cpp).
   Result<Idset> tasks_named(const Dependency& dependency) const;
