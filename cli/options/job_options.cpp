@@ -265,7 +265,7 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
     if (auto good = check_dependency(word); !good) return good;
   if (!options.account.empty()) system["bank"] = options.account;
   if (auto list = dependencies_of(options); !list.empty()) system["dependencies"] = std::move(list);
-  auto& ours = system["holon"];
+  auto& ours = system["holon"] = nlohmann::ordered_json::object();
   if (!group->empty()) ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;
   if (options.reservation > 0) ours["reservation"] = options.reservation;

@@ -90,8 +90,7 @@ TEST_F(Slurm, AChildLiesOnTwoNodesAndItsOwnOnOne) {
 
 TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
   const std::string code = make_pipe("code");
-  const auto campaign =
-      script("holon run -n1 sh -c 'echo on $HOLON_NODELIST'\nholon uptime\nexit 7");
+  const auto campaign = script("holon run -n1 echo on $SLURMD_NODENAME\nholon uptime\nexit 7");
   const std::string job = slurm_->submit(
       {"-N2", "-n2", "-t5"},
       script(fmt::format("$holon start --here {}\necho code $? > {}", campaign, code)));
