@@ -5,10 +5,10 @@
 namespace holon::resource {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // Values that are not whole yet stand on a stack, each with the name that it will have.
-class OrderedHandler : public nlohmann::json_sax<Json> {
+class OrderedHandler : public nlohmann::json_sax<OrderedJson> {
  public:
   bool null() override { return put(nullptr); }
   bool boolean(bool value) override { return put(value); }
@@ -16,9 +16,9 @@ class OrderedHandler : public nlohmann::json_sax<Json> {
   bool number_unsigned(std::uint64_t value) override { return put(value); }
   bool number_float(double value, const std::string&) override { return put(value); }
   bool string(std::string& value) override { return put(std::move(value)); }
-  bool binary(Json::binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return begin(Json::object()); }
-  bool start_array(std::size_t) override { return begin(Json::array()); }
+  bool binary(OrderedJson::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return begin(OrderedJson::object()); }
+  bool start_array(std::size_t) override { return begin(OrderedJson::array()); }
   bool end_object() override { return end(); }
   bool end_array() override { return end(); }
   bool key(std::string& name) override {
@@ -28,14 +28,14 @@ class OrderedHandler : public nlohmann::json_sax<Json> {
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception&) override {
     return false;
   }
-  Json take() { return std::move(root_); }
+  OrderedJson take() { return std::move(root_); }
 
  private:
   struct Open {
-    Json value;
+    OrderedJson value;
     std::string next;  // name of the next member
   };
-  bool put(Json value) {
+  bool put(OrderedJson value) {
     if (open_.empty())
       root_ = std::move(value);
     else if (open_.back().value.is_array())
@@ -44,26 +44,26 @@ class OrderedHandler : public nlohmann::json_sax<Json> {
       add_member(open_.back().value, std::move(open_.back().next), std::move(value));
     return true;
   }
-  bool begin(Json value) {
+  bool begin(OrderedJson value) {
     open_.push_back({std::move(value), {}});
     return true;
   }
   bool end() {
-    Json whole = std::move(open_.back().value);
+    OrderedJson whole = std::move(open_.back().value);
     open_.pop_back();
     return put(std::move(whole));
   }
 
   std::vector<Open> open_;
-  Json root_;
+  OrderedJson root_;
 };
 
 }  // namespace
 
-Json parse_ordered(std::string_view text) {
+OrderedJson parse_ordered(std::string_view text) {
   OrderedHandler handler;
-  const bool is_json = Json::sax_parse(text.begin(), text.end(), &handler);
-  return is_json ? handler.take() : Json(Json::value_t::discarded);
+  const bool is_json = OrderedJson::sax_parse(text.begin(), text.end(), &handler);
+  return is_json ? handler.take() : OrderedJson(OrderedJson::value_t::discarded);
 }
 
 }  // namespace holon::resource
