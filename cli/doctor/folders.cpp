@@ -17,30 +17,30 @@ namespace {
 namespace fs = std::filesystem;
 using State = Finding::State;
 
-struct Kind {
+struct FolderKind {
   unsigned long magic;
   const char* name;
 };
 // statfs(2) and the headers of the file systems.
-constexpr std::array<Kind, 11> kShared = {{{0x6969, "NFS"},
-                                           {0x0BD00BD0, "Lustre"},
-                                           {0x47504653, "GPFS"},
-                                           {0x19830326, "BeeGFS"},
-                                           {0x00C36400, "CephFS"},
-                                           {0xAAD7AAEA, "PanFS"},
-                                           {0xFF534D42, "CIFS"},
-                                           {0xFE534D42, "SMB"},
-                                           {0x5346414F, "AFS"},
-                                           {0x20030528, "OrangeFS"},
-                                           {0x65735546, "FUSE"}}};
+constexpr std::array<FolderKind, 11> kShared = {{{0x6969, "NFS"},
+                                                 {0x0BD00BD0, "Lustre"},
+                                                 {0x47504653, "GPFS"},
+                                                 {0x19830326, "BeeGFS"},
+                                                 {0x00C36400, "CephFS"},
+                                                 {0xAAD7AAEA, "PanFS"},
+                                                 {0xFF534D42, "CIFS"},
+                                                 {0xFE534D42, "SMB"},
+                                                 {0x5346414F, "AFS"},
+                                                 {0x20030528, "OrangeFS"},
+                                                 {0x65735546, "FUSE"}}};
 
 // The name of a file system that other hosts may have, too; nullptr: it is this host's.
 const char* shared_kind(const std::string& folder) {
   struct statfs about {};
   if (statfs(folder.c_str(), &about) != 0) return nullptr;
   const auto magic = static_cast<unsigned long>(about.f_type) & 0xFFFFFFFFUL;
-  const auto* const found = std::find_if(kShared.begin(), kShared.end(),
-                                         [&](const Kind& kind) { return kind.magic == magic; });
+  const auto* const found = std::find_if(
+      kShared.begin(), kShared.end(), [&](const FolderKind& kind) { return kind.magic == magic; });
   return found == kShared.end() ? nullptr : found->name;
 }
 

@@ -30,13 +30,13 @@ Constraint negated(Constraint constraint) {
   return Constraint{"not", {}, {std::move(constraint)}};
 }
 
-enum class Kind : std::uint8_t { property, host, rank };
+enum class TermKind : std::uint8_t { property, host, rank };
 
-Kind kind_of(std::string_view name) {
+TermKind kind_of(std::string_view name) {
   const auto is = [&](std::string_view word) { return name.starts_with(word); };
-  return is("host:") || is("hosts:")   ? Kind::host
-         : is("rank:") || is("ranks:") ? Kind::rank
-                                       : Kind::property;
+  return is("host:") || is("hosts:")   ? TermKind::host
+         : is("rank:") || is("ranks:") ? TermKind::rank
+                                       : TermKind::property;
 }
 
 // A word at the commas behind which another kind of term, or one that is ruled out, begins. Lists
@@ -49,7 +49,7 @@ std::vector<std::string> parts_of(const std::string& word) {
     for (end = begin; end < word.size() && (word[end] != ',' || brackets > 0); ++end)
       brackets += word[end] == '[' ? 1 : word[end] == ']' ? -1 : 0;
     const std::string part = word.substr(begin, end - begin);
-    const bool said = part.starts_with('-') || kind_of(part) != Kind::property;
+    const bool said = part.starts_with('-') || kind_of(part) != TermKind::property;
     if (parts.empty() || part.starts_with('-') || (said && kind_of(parts.back()) != kind_of(part)))
       parts.push_back(part);
     else
@@ -168,11 +168,11 @@ class Reader {
   Result<Constraint> one_of(std::string name) const {
     const bool minus = name.starts_with('-');
     if (minus) name.erase(0, 1);
-    const Kind kind = kind_of(name);
-    const std::string value = kind == Kind::property ? name : name.substr(name.find(':') + 1);
-    Result<Constraint> made = kind == Kind::host   ? hosts_constraint(value)
-                              : kind == Kind::rank ? ranks(value)
-                                                   : properties(value);
+    const TermKind kind = kind_of(name);
+    const std::string value = kind == TermKind::property ? name : name.substr(name.find(':') + 1);
+    Result<Constraint> made = kind == TermKind::host   ? hosts_constraint(value)
+                              : kind == TermKind::rank ? ranks(value)
+                                                       : properties(value);
     if (!made) return made;
     return minus ? negated(std::move(*made)) : std::move(*made);
   }
