@@ -22,7 +22,7 @@ namespace holon::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Words = std::vector<std::string>;
+using Texts = std::vector<std::string>;
 
 constexpr std::size_t kLongestGraph = 256 << 20;  // bytes
 constexpr auto kOwnKeys = std::to_array<std::string_view>({"name", "command", "shell", "variants"});
@@ -53,7 +53,7 @@ bool is_not_for_tasks(const std::string& key) {
 using Places = std::function<std::string(const std::string& key)>;
 
 // "--time=10m"; true is the option alone, a list the option again and again.
-Status add_option(const std::string& key, const Json& value, const Places& where, Words& words) {
+Status add_option(const std::string& key, const Json& value, const Places& where, Texts& words) {
   if (is_not_for_tasks(key))
     return wrong_graph(
         fmt::format("'{}' is no key of a task, but an option of the command line", key),
@@ -91,18 +91,18 @@ Status add_option(const std::string& key, const Json& value, const Places& where
 }
 
 // Of two tables the options of the second one count where both have one.
-Result<Words> words_of(Json options, const Json& more, const Places& where) {
+Result<Texts> words_of(Json options, const Json& more, const Places& where) {
   options.update(more);
-  Words words;
+  Texts words;
   for (const auto& [key, value] : options.items())
     if (auto added = add_option(key, value, where, words); !added)
       return tl::unexpected(added.error());
   return words;
 }
 
-Result<Words> texts_of(const Json& value, const std::string& key, const Places& where) {
-  if (value.is_string()) return Words{value.get<std::string>()};
-  Words texts;
+Result<Texts> texts_of(const Json& value, const std::string& key, const Places& where) {
+  if (value.is_string()) return Texts{value.get<std::string>()};
+  Texts texts;
   bool good = value.is_array();
   for (std::size_t i = 0; good && i < value.size(); ++i) {
     good = value[i].is_string();
@@ -146,7 +146,7 @@ Status take_command(const Json& value, const std::string& key, const Places& whe
     task.command = {"/bin/sh", "-c", value.get<std::string>()};
     return {};
   }
-  auto words = value.is_array() ? texts_of(value, key, where) : Result<Words>(Words());
+  auto words = value.is_array() ? texts_of(value, key, where) : Result<Texts>(Texts());
   if (!words || words->empty())
     return wrong_graph(
         "'command' is a list of texts, the program first; a line for the shell is "
@@ -252,7 +252,7 @@ bool is_array(const GraphTask& task) {
     return key == "array" || key == "a" || key == "each-line" || key == "each-json";
   };
   return std::find(task.command.begin(), task.command.end(), ":::") != task.command.end() ||
-         std::any_of(task.ways.begin(), task.ways.end(), [&](const Words& way) {
+         std::any_of(task.ways.begin(), task.ways.end(), [&](const Texts& way) {
            return std::any_of(way.begin(), way.end(), makes_one);
          });
 }

@@ -28,7 +28,7 @@ Status check_signal(const msg::SignalRequest& ask) {
 }
 
 // Until the last agent has answered.
-struct Answers {
+struct AwaitedAnswers {
   transport::Request request;
   std::size_t awaited = 0;
   std::optional<Error> failure = std::nullopt;
@@ -99,7 +99,7 @@ void Signals::take(const transport::Request& request) {
   for (const auto id : std::set<std::uint64_t>(ask->ids.begin(), ask->ids.end()))
     if (const auto added = add_agents_of(JobId(id), to); !added) return request.fail(added.error());
   after_commit_.add([this, request, to = std::move(to), signal = ask->signal] {
-    const auto answers = std::make_shared<Answers>(Answers{request, to.size() + 1});
+    const auto answers = std::make_shared<AwaitedAnswers>(AwaitedAnswers{request, to.size() + 1});
     for (const auto& [rank, jobs] : to)
       agents_.of(rank).signal(jobs, signal,
                               [answers](const Status& answer) { answers->take(answer); });

@@ -49,7 +49,7 @@ constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
 
-struct Child {
+struct ChildProcess {
   pid_t pid = 0;
   transport::Subscription watch;
 };
@@ -59,7 +59,7 @@ struct AgentProcess {
       : rank(its_rank), lost_tasks(reactor, say) {}
 
   std::uint32_t rank;
-  Child process;
+  ChildProcess process;
   CrashGuard guard;
   LostTasks lost_tasks;  // of the one before
   transport::Subscription start;
@@ -526,7 +526,7 @@ class Supervisor {
     if (own_processes().empty()) reactor_.stop();
   }
 
-  Status watch(Child& child, std::function<void(int)> ended) {
+  Status watch(ChildProcess& child, std::function<void(int)> ended) {
     auto subscription = reactor_.on_child(
         child.pid,
         [ended = std::move(ended)](const transport::ChildExit& exit) { ended(exit.status); });
@@ -555,7 +555,7 @@ class Supervisor {
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
   transport::UniqueFd ready_;
-  Child broker_, program_;
+  ChildProcess broker_, program_;
   std::vector<std::unique_ptr<AgentProcess>> agents_;  // by rank
   CrashGuard broker_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;

@@ -140,10 +140,10 @@ void leave_streams(bool detached) {
     if (fd != STDERR_FILENO || detached) dup2(null, fd);
 }
 
-enum class Child { own, nobodys };
+enum class WhoseChild { own, nobodys };
 
 Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detached,
-                                 Child whose = Child::own) {
+                                 WhoseChild whose = WhoseChild::own) {
   int supervisor[2], agent[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, supervisor) != 0 ||
       socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, agent) != 0)
@@ -151,7 +151,7 @@ Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detache
   const pid_t pid = fork();
   if (pid < 0) return system_error("the starter");
   // Of a process that ends all of its children it is none.
-  if (pid == 0 && whose == Child::nobodys)
+  if (pid == 0 && whose == WhoseChild::nobodys)
     if (const pid_t own = fork(); own != 0) _exit(own < 0 ? 1 : 0);
   // The agent's before the supervisor's: who counts has all counted.
   if (pid == 0) {
@@ -159,7 +159,7 @@ Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detache
     starter::serve({agent[1], supervisor[1]}, settings);
   }
   int status = 0;
-  if (whose == Child::nobodys && (waitpid(pid, &status, 0) != pid || status != 0))
+  if (whose == WhoseChild::nobodys && (waitpid(pid, &status, 0) != pid || status != 0))
     return fail(Errc::system, "it cannot be made", "the starter");
   close(supervisor[1]);
   close(agent[1]);
@@ -228,7 +228,7 @@ Result<StarterEnds> begin_node_for_users(const std::string& account_name, const 
   const auto settings = settings_of(config.access, items, *account);
   if (!settings) return tl::unexpected(settings.error());
   if (auto made = make_place(place, *account, 0755); !made) return tl::unexpected(made.error());
-  const auto ends = fork_starter(*settings, false, Child::nobodys);
+  const auto ends = fork_starter(*settings, false, WhoseChild::nobodys);
   if (!ends) return ends;
   make_environment(*account, place);
   if (auto is_it = become(*account); !is_it) return tl::unexpected(is_it.error());

@@ -21,17 +21,17 @@ namespace {
 using qmanager::Scheduler;
 using qmanager::SchedulerConfig;
 
-enum class Over { numbers, cores, whole_nodes };
+enum class EndsOver { numbers, cores, whole_nodes };
 
 // Two nodes of `cores` each; jobs ask for single cores, or some of them for a whole node.
 struct Ends {
-  Ends(const SchedulerConfig& config, Over what, int cores, Interval horizon = {0, kTimeMax})
+  Ends(const SchedulerConfig& config, EndsOver what, int cores, Interval horizon = {0, kTimeMax})
       : over(what), cores_of_node(cores) {
     resource::StoreOptions options;
     options.horizon = horizon;
     store.emplace(*resource::ResourceStore::load(
         *resource::read_shape(fmt::format("node=2/core={}", cores)), options));
-    if (over == Over::numbers)
+    if (over == EndsOver::numbers)
       scheduler.emplace(
           *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(2 * cores, horizon)));
     else
@@ -45,13 +45,13 @@ struct Ends {
   void submit(ScenarioJob& job) {
     resource::JobShape shape;
     shape.tasks = job.request.procs;
-    if (over == Over::whole_nodes && job.request.procs % cores_of_node == 0) {
+    if (over == EndsOver::whole_nodes && job.request.procs % cores_of_node == 0) {
       shape.nodes = shape.tasks = job.request.procs / cores_of_node;
       shape.cores_per_task = cores_of_node;
       shape.exclusive = true;
     }
     shape.command = {"true"};
-    if (over != Over::numbers)
+    if (over != EndsOver::numbers)
       job.request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
     ASSERT_FALSE(scheduler->submit(job.request, job.trace.submit)->has_value());
   }
@@ -67,16 +67,16 @@ struct Ends {
     return -1;
   }
 
-  Over over;
+  EndsOver over;
   std::int64_t cores_of_node;
   std::optional<resource::ResourceStore> store;
   std::optional<Scheduler> scheduler;
 };
 
-const Over kAll[] = {Over::numbers, Over::cores, Over::whole_nodes};
+const EndsOver kAll[] = {EndsOver::numbers, EndsOver::cores, EndsOver::whole_nodes};
 
 TEST(Ends, ReservationsFollowThem) {
-  for (const Over over : kAll) {
+  for (const EndsOver over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     Ends world(policy("conservative"), over, 1);
     Scheduler& scheduler = *world.scheduler;
@@ -106,7 +106,7 @@ TEST(Ends, ReservationsFollowThem) {
 }
 
 TEST(Ends, ALimitThatIsChangedMovesThem) {
-  for (const Over over : kAll) {
+  for (const EndsOver over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     Ends world(policy("easy"), over, 1, {0, 1'000});
     Scheduler& scheduler = *world.scheduler;
@@ -130,7 +130,7 @@ TEST(Ends, ALimitThatIsChangedMovesThem) {
 
 // It was submitted to see whether it would be taken.
 TEST(Ends, AJobThatWasOnlyTriedIsInNoCount) {
-  Ends world(policy("fcfs"), Over::numbers, 2);
+  Ends world(policy("fcfs"), EndsOver::numbers, 2);
   Scheduler& scheduler = *world.scheduler;
   world.submit("A 0 4 10 10\nB 1 2 10 10");
   scheduler.step(0);
@@ -145,7 +145,7 @@ TEST(Ends, AJobThatWasOnlyTriedIsInNoCount) {
 }
 
 TEST(Ends, APendingJobThatAsksForSomethingElseKeepsItsPlace) {
-  Ends world(policy("fcfs"), Over::numbers, 2);
+  Ends world(policy("fcfs"), EndsOver::numbers, 2);
   Scheduler& scheduler = *world.scheduler;
   world.submit("A 0 4 10 10\nB 1 2 10 10\nC 1 2 10 10");
   scheduler.step(0);
@@ -177,7 +177,7 @@ TEST(Ends, APendingJobThatAsksForSomethingElseKeepsItsPlace) {
 }
 
 TEST(Ends, AnEndThatMovesToTheFrontMakesRoomAtOnce) {
-  for (const Over over : kAll) {
+  for (const EndsOver over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     Ends world(policy("easy"), over, 1);
     Scheduler& scheduler = *world.scheduler;
@@ -197,7 +197,7 @@ TEST(Ends, AnEndThatMovesToTheFrontMakesRoomAtOnce) {
 // pass, is in the way and gives way. K is not, and its queue keeps what is reserved for it: it has
 // 5 as before, though H would come first if both were planned anew.
 TEST(Ends, OnlyReservationsThatPassesMakeAnewGiveWayWhereThatIsEnough) {
-  for (const Over over : kAll)
+  for (const EndsOver over : kAll)
     for (const bool shortcuts : {true, false}) {
       SCOPED_TRACE(fmt::format("{}, {}", static_cast<int>(over), shortcuts));
       SchedulerConfig config = policy("easy");
@@ -232,7 +232,7 @@ TEST(Ends, OnlyReservationsThatPassesMakeAnewGiveWayWhereThatIsEnough) {
 
 // As a limit on processor-seconds counts them: 2 x 10, and B has another 30.
 TEST(Ends, LimitsCountThem) {
-  for (const Over over : kAll) {
+  for (const EndsOver over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     SchedulerConfig config = policy("easy");
     limit(config, "user", "ann", "max-ps", "50");
@@ -249,7 +249,7 @@ TEST(Ends, LimitsCountThem) {
 }
 
 TEST(Ends, AnAdvanceReservationKeepsItsPlace) {
-  for (const Over over : kAll) {
+  for (const EndsOver over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     Ends world(policy("easy"), over, 1);
     Scheduler& scheduler = *world.scheduler;
@@ -258,7 +258,7 @@ TEST(Ends, AnAdvanceReservationKeepsItsPlace) {
     qmanager::AdvanceRequest request;
     request.resources.id = JobId{90};
     request.resources.procs = 1;
-    if (over != Over::numbers) {
+    if (over != EndsOver::numbers) {
       resource::JobShape shape;
       shape.tasks = 1;
       shape.command = {"true"};
@@ -278,7 +278,7 @@ TEST(Ends, AnAdvanceReservationKeepsItsPlace) {
 }
 
 TEST(Ends, AreRefused) {
-  Ends world(policy("easy"), Over::numbers, 1, {0, 100});
+  Ends world(policy("easy"), EndsOver::numbers, 1, {0, 100});
   Scheduler& scheduler = *world.scheduler;
   world.submit("A 0 1 10 10\nB 0 2 10 10");
   scheduler.step(3);
@@ -292,7 +292,7 @@ TEST(Ends, AreRefused) {
 // Whatever moves, no unit is held twice, and everybody who waits has started in the end.
 TEST(Ends, ThatMoveAtRandomLetEverybodyRun) {
   for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
-    for (const Over over : kAll)
+    for (const EndsOver over : kAll)
       for (unsigned seed = 0; seed < 10; ++seed) {
         SCOPED_TRACE(fmt::format("{}, {}, seed {}", name, static_cast<int>(over), seed));
         Ends world(policy(name), over, 3);

@@ -24,17 +24,33 @@ std::string types_of(const std::string& parameters) {
   return std::regex_replace(parameters, name, "$2");
 }
 
-// What the line, at the left margin, declares: a name, a function with the types of its parameters.
-std::optional<std::string> declared(const SourceFile& file, std::size_t at) {
-  static const std::regex type(R"(^(?:struct|class|enum class|enum) (\w+)\b(?!.*;$|::).*)");
+// A name at the left margin; for an alias what it stands for, because the same alias may be said
+// twice.
+struct Declared {
+  std::string name;
+  std::string alias_of;
+};
+
+// The type or the alias that a line declares.
+std::optional<Declared> declared_type(const std::string& line) {
+  static const std::regex type(R"(^(?:struct|class|enum class|enum) (\w+)\b(?!;$|::|<).*)");
+  static const std::regex alias(R"(^using (\w+) =(.*))");
+  std::smatch found;
+  if (std::regex_match(line, found, type)) return Declared{found[1], ""};
+  if (std::regex_match(line, found, alias)) return Declared{found[1], found[2]};
+  return std::nullopt;
+}
+
+// What the line declares: a type, an alias, a value, a function with the types of its parameters.
+std::optional<Declared> declared(const SourceFile& file, std::size_t at) {
   static const std::regex value(
       R"(^(?:constexpr|const|inline|static)\b[^(]*?\b(\w+)(?:\[\w*\])* ?(?:=|\{|;).*)");
   static const std::regex function(R"(^[A-Za-z_][^=;(]*?[ &*](\w+)\((.*))");
   const std::string& line = file.lines[at];
   std::smatch found;
-  if (line.starts_with("using ")) return std::nullopt;  // may be said twice, if it is the same
-  if (std::regex_match(line, found, type) || std::regex_match(line, found, value))
-    return found[1].str();
+  if (auto type = declared_type(line)) return type;
+  if (line.starts_with("using ")) return std::nullopt;
+  if (std::regex_match(line, found, value)) return Declared{found[1], ""};
   if (line.starts_with("TEST") || line.starts_with("RC_GTEST") || line.starts_with("template") ||
       !std::regex_match(line, found, function))
     return std::nullopt;
@@ -44,7 +60,7 @@ std::optional<std::string> declared(const SourceFile& file, std::size_t at) {
     parameters += " " + file.lines[next].substr(file.lines[next].find_first_not_of(' '));
   const std::string head = parameters.substr(0, parameters.find(')'));
   if (line.ends_with(";")) return std::nullopt;  // declared, or called by a macro
-  return found[1].str() + "(" + types_of(head) + ")";
+  return Declared{found[1].str() + "(" + types_of(head) + ")", ""};
 }
 
 struct Named {
@@ -55,10 +71,21 @@ struct Named {
   }
 };
 
-std::map<Named, std::vector<std::string>> unnamed_in(const std::vector<SourceFile>& files) {
-  std::map<Named, std::vector<std::string>> found;
+// The different meanings of a name, with the first place of each.
+struct Meanings {
+  std::map<std::string, std::string>
+      places;            // by what the alias stands for, or by the place itself
+  bool unnamed = false;  // one of them is in an unnamed namespace
+  bool clash() const { return unnamed && places.size() > 1; }
+};
+
+// What sources have in unnamed namespaces, and the types that headers have in the namespace around
+// them.
+std::map<Named, Meanings> names_in(const std::vector<SourceFile>& files) {
+  std::map<Named, Meanings> found;
   for (const auto& file : files) {
     if (file.folder == "bench" || file.folder == "docs") continue;  // a program each
+    const bool header = file.path.ends_with(".hpp");
     std::string space;
     bool unnamed = false;
     for (std::size_t i = 0; i < file.lines.size(); ++i) {
@@ -69,21 +96,25 @@ std::map<Named, std::vector<std::string>> unnamed_in(const std::vector<SourceFil
         unnamed = false;
       else if (line.starts_with("namespace "))
         space = line;
-      else if (unnamed)
-        if (const auto name = declared(file, i))
-          found[{unit_folder(file) + " " + space, *name}].push_back(place(file, i));
+      else if (unnamed || header)
+        if (const auto name = header ? declared_type(line) : declared(file, i)) {
+          Meanings& meanings = found[{unit_folder(file) + " " + space, name->name}];
+          meanings.unnamed |= unnamed;
+          const std::string at = place(file, i);
+          meanings.places.emplace(name->alias_of.empty() ? at : name->alias_of, at);
+        }
     }
   }
   return found;
 }
 
 TEST(Names, DifferInTheUnnamedNamespacesOfAFolder) {
-  const auto found = unnamed_in(files_in("", {".cpp"}));
+  const auto found = names_in(files_in("", {".cpp", ".hpp"}));
   EXPECT_GT(found.size(), 1000u);  // the patterns above still match the code
-  for (const auto& [named, places] : found) {
+  for (const auto& [named, meanings] : found) {
     std::string all;
-    for (const auto& at : places) all += " " + at;
-    EXPECT_EQ(places.size(), 1u) << named.name << " has several meanings in one unit:" << all;
+    for (const auto& [meaning, at] : meanings.places) all += " " + at;
+    EXPECT_FALSE(meanings.clash()) << named.name << " has several meanings in one unit:" << all;
   }
 }
 
@@ -95,17 +126,25 @@ TEST(Names, ThatClashAreFound) {
     made.lines.push_back("int outside(int) {");
     return made;
   };
-  const auto found = unnamed_in({
-      file("base/a.cpp",
-           {"constexpr int kMost = 3;", "int sum(int a, const std::string& b) {", "struct Row {"}),
-      file("base/b.cpp", {"constexpr long kMost[] = {3};", "int sum(int c,",
-                          "        const std::string& d) {", "int sum(long a) {", "class Row {"}),
+  const auto found = names_in({
+      file("base/a.cpp", {"constexpr int kMost = 3;", "int sum(int a, const std::string& b) {",
+                          "struct Row {", "struct Kind { int magic; };", "struct Later;",
+                          "using Json = nlohmann::json;", "using Text = std::string;"}),
+      file("base/b.cpp",
+           {"constexpr long kMost[] = {3};", "int sum(int c,", "        const std::string& d) {",
+            "int sum(long a) {", "class Row {",
+            "enum class Kind : std::uint8_t { property, host };", "class Later {",
+            "using Json = nlohmann::ordered_json;", "using Text = std::string;", "struct Shown {"}),
+      {"base/a.hpp", "base", {"namespace holon {", "struct Shown {", "struct Alone {"}},
+      {"base/b.hpp", "base", {"namespace holon {", "struct Alone;", "using Text = std::string;"}},
   });
-  std::vector<std::string> twice;
-  for (const auto& [named, places] : found)
-    if (places.size() == 2) twice.push_back(named.name);
-  EXPECT_EQ(twice, (std::vector<std::string>{"Row", "kMost", "sum(int, const std::string&)"}));
-  EXPECT_EQ(found.size(), 4u);  // and sum(long)
+  std::vector<std::string> clashes;
+  std::vector<std::string> fine;
+  for (const auto& [named, meanings] : found)
+    (meanings.clash() ? clashes : fine).push_back(named.name);
+  EXPECT_EQ(clashes, (std::vector<std::string>{"Json", "Kind", "Row", "Shown", "kMost",
+                                               "sum(int, const std::string&)"}));
+  EXPECT_EQ(fine, (std::vector<std::string>{"Alone", "Later", "Text", "sum(long)"}));
 }
 
 }  // namespace

@@ -37,11 +37,11 @@ Status write_file(const std::string& path, const std::string& bytes) {
 }
 
 // "simulating 12345 of 28481" on a terminal, when it takes longer than a second.
-class Progress {
+class SimulationProgress {
  public:
-  Progress(Io& io, std::size_t total)
+  SimulationProgress(Io& io, std::size_t total)
       : io_(io), total_(total), begin_(Clock::now()), last_(begin_) {}
-  ~Progress() {
+  ~SimulationProgress() {
     if (shown_) io_.err << "\r\x1b[K" << std::flush;
   }
 
@@ -174,7 +174,7 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
   if (!options.resources.empty()) plan.request_of = sim::graph_request;
   // Measured time would be shared between runs side by side.
   plan.threads = options.charge_scheduler ? 1 : std::max(1U, std::thread::hardware_concurrency());
-  Progress progress(call.io, trace.workload.jobs.size());
+  SimulationProgress progress(call.io, trace.workload.jobs.size());
   if (call.io.err_terminal && !call.io.dumb && alone)
     plan.options.progress = [&](std::size_t done) { progress(done); };
   if (options.charge_scheduler) plan.options.charge = Stopwatch();
