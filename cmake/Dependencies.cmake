@@ -1,4 +1,5 @@
-# Everything comes from Debian 12 packages; scripts/install-deps has the list.
+# Everything comes from Debian 12 packages; scripts/install-deps has the list. What a page draws with is npm's
+# (NpmPackages.cmake).
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(tl-expected REQUIRED)

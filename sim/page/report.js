@@ -1,5 +1,5 @@
 // Draws the report: DATA is what sim/report.cpp has written, times in seconds since the first
-// submission. uPlot (page/uplot) draws the axes, the curves and the bars, and zooms; the picture of
+// submission. uPlot (README.md) draws the axes, the curves and the bars, and zooms; the picture of
 // the machine is drawn here on its canvas, since a curve library has no rectangles.
 'use strict';
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#6a3d9a', '#7f7f7f'];
