@@ -28,8 +28,14 @@ function(holon_npm_packages out folder)
                         "-DHOLON_NPM_MODULES=DIR takes a node_modules folder that is there")
   endif()
   file(COPY ${folder}/package.json ${lock} DESTINATION ${here})
+  # Node.js has certificates of its own; those that the machine trusts count, too: a proxy may stand between.
+  set(certificates $ENV{NODE_EXTRA_CA_CERTS})
+  if(NOT certificates AND EXISTS /etc/ssl/certs/ca-certificates.crt)
+    set(certificates /etc/ssl/certs/ca-certificates.crt)
+  endif()
   # No script of a package runs. What npm's cache has is not asked for again.
-  execute_process(COMMAND ${HOLON_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env NODE_EXTRA_CA_CERTS=${certificates}
+                          ${HOLON_NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline
                   WORKING_DIRECTORY ${here} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(failed)
     message(FATAL_ERROR "npm could not fetch what ${lock} pins:\n${said}\n"
