@@ -1,6 +1,7 @@
 #include "base/whole_file.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -24,11 +25,19 @@ tl::unexpected<Error> endless(const std::string& path) {
   return fail(Errc::invalid_argument, "a device that has no end", path);
 }
 
+// Standard input is taken as it was handed over: a socket has no name to open, and a file may be
+// one that only whoever opened it may read.
 Result<int> open_to_read(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  const int fd = path == "/dev/stdin" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                      : open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
   if (fd >= 0) return fd;
   const bool is_there = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
   return fail(is_there ? Errc::system : Errc::not_found, std::strerror(errno), path);
+}
+
+void wait_for_bytes(int fd) {
+  pollfd readable{fd, POLLIN, 0};
+  poll(&readable, 1, -1);
 }
 
 // Closes it.
@@ -39,6 +48,8 @@ Result<std::string> read_open_file(int fd, const std::string& path, std::size_t 
   while (bytes.size() <= most && (n = read(fd, piece.data(), piece.size())) != 0) {
     if (n > 0)
       bytes.append(piece.data(), static_cast<std::size_t>(n));
+    else if (errno == EAGAIN)
+      wait_for_bytes(fd);
     else if (errno != EINTR)
       break;
   }
@@ -68,7 +79,6 @@ Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
   if (!fd) return tl::unexpected(fd.error());
   struct stat file {};
   const bool is_pipe = fstat(*fd, &file) == 0 && S_ISFIFO(file.st_mode);
-  fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
   auto text = read_open_file(*fd, path, most);
   if (is_pipe && text && text->empty())
     return fail(Errc::invalid_argument, "a pipe that nobody writes into", path);

@@ -12,9 +12,10 @@ namespace holon {
 
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;  // bytes
 
-// Pipes and devices are read to their end; more than `most` bytes are refused. Errors, with the
-// operating system's words: not_found (nothing has that name), invalid_argument (a folder, a device
-// without an end), out_of_range (too large), system (it cannot be opened or read).
+// Pipes and devices are read to their end, "/dev/stdin" from where it stands; more than `most`
+// bytes are refused. Errors, with the operating system's words: not_found (nothing has that name),
+// invalid_argument (a folder, a device without an end), out_of_range (too large), system (it cannot
+// be opened or read).
 Result<std::string> read_whole_file(const std::string& path, std::size_t most = kLargestFile);
 // The same of a file on a disk: nothing else is waited for. Errors: also invalid_argument (a pipe,
 // a device, a socket).

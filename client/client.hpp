@@ -43,7 +43,8 @@ struct Patience {
   Duration connect = 5'000;
   // Until a request is answered that takes the instance no time to speak of.
   Duration answer = 30'000;
-  // Until a broker that is being started again is there.
+  // Until a broker that is being started again is there: a second as a rule, and more where it
+  // keeps crashing.
   Duration restart = 30'000;
   // Whoever waits for what may take for ever asks the instance so often how it stands, and says
   // that it does not answer after `silence` without an answer.

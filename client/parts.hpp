@@ -15,8 +15,6 @@ namespace holon::client {
 inline constexpr Duration kBulkTimeout = 600'000;
 inline constexpr Duration kForEver = 0;
 
-// A broker that crashed is back within a second; one that keeps crashing is given up by its
-// supervisor after some more.
 inline constexpr Duration kLookAgain = 50;
 
 // Has the instance of this lost connection ended? Nobody listens there, and there is no supervisor

@@ -30,6 +30,9 @@ class Script {
 
   Result<std::vector<Parser::Layer>> read(const std::string& command) const {
     std::vector<Parser::Layer> layers;
+    if (command == "-" && !options_.takes_input)
+      return fail(Errc::invalid_argument,
+                  "a script on standard input is for `holon submit` and `holon batch`", "-");
     if (command == "-") return read_input();
     if (looked_for_ == LookedFor::in_path && command.find('/') == std::string::npos) return layers;
     std::error_code error;

@@ -14,7 +14,9 @@ struct ScriptOptions {
   // The absolute name of the script, if options were taken from it; else empty. It is found by
   // that name also where the script itself chooses another folder to run in.
   std::string file;
-  // The script itself, where COMMAND is "-": it came by standard input.
+  // Of the verb: COMMAND "-" is a script on standard input. Elsewhere it is refused.
+  bool takes_input = false;
+  // That script.
   std::optional<std::string> text;
 };
 

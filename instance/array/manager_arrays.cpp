@@ -224,50 +224,50 @@ void JobManager::end_range(JobArray& array, JobId first, JobId last, const Lifec
 
 // ---- by ranges of numbers ----
 
+Result<JobManager::NumberRun> JobManager::run_at(JobId at) const {
+  if (const JobArray* array = array_with(at); array != nullptr && at != array->id)
+    return NumberRun{{}, JobId(array->id.value() + array->count()), array->id};
+  if (find(at) != nullptr) return NumberRun{{}, at};
+  const auto over = over_array(at);
+  if (!over) return tl::unexpected(over.error());
+  if (!*over) return NumberRun{{}, at};
+  const ActiveJob& ended = **over;
+  return NumberRun{{}, JobId(ended.id.value() + ended.submission->count), ended.id, true};
+}
+
 Result<std::vector<JobManager::NumberRun>> JobManager::runs_of(const Idset& numbers) const {
-  constexpr std::size_t kMostOthers = 10'000;
+  constexpr std::size_t kMostOver = 10'000;
   std::vector<NumberRun> runs;
-  std::size_t others = 0;
+  std::size_t over = 0;
   for (const auto& range : numbers.ranges())
     for (JobId at(range.first); at.value() <= range.last;) {
-      NumberRun run{at, at};
-      const JobArray* const array = array_with(at);
-      const auto over = array == nullptr ? over_array(at) : std::shared_ptr<const ActiveJob>();
-      if (!over) return tl::unexpected(over.error());
-      if (array != nullptr && at != array->id) {
-        run = {at, JobId(array->id.value() + array->count()), array->id};
-      } else if (*over) {
-        const ActiveJob& ended = **over;
-        run = {at, JobId(ended.id.value() + ended.submission->count), ended.id, true};
-      } else if (++others > kMostOthers) {
-        return fail(Errc::out_of_range,
-                    fmt::format("names more than {} jobs that are no tasks of arrays", kMostOthers),
-                    "numbers");
+      if (runs.empty() || runs.back().last < at) {
+        auto run = run_at(at);
+        if (!run) return tl::unexpected(run.error());
+        if (run->array.value() == 0 && find(at) == nullptr && ++over > kMostOver)
+          return fail(Errc::out_of_range,
+                      fmt::format("names more than {} jobs that are not active", kMostOver),
+                      "numbers");
+        runs.push_back(std::move(*run));
       }
-      run.last = std::min(run.last, JobId(range.last));
-      at = JobId(run.last.value() + 1);
-      runs.push_back(run);
+      const JobId last = std::min(runs.back().last, JobId(range.last));
+      runs.back().numbers.insert(at.value(), last.value());
+      at = JobId(last.value() + 1);
     }
   return runs;
 }
 
-Idset JobManager::held_of(const NumberRun& run) const {
-  Idset these;
-  const auto array = arrays_.find(run.array);
-  if (array == arrays_.end()) return these;
-  these.insert(run.first.value(), run.last.value());
-  Idset held = common(array->second.waiting, these);
-  const Idset blocked = common(array->second.blocked, these);
-  for (const auto& range : blocked.ranges()) held.insert(range.first, range.last);
-  return held;
+Idset JobManager::held_of(JobId array, const Idset& tasks) const {
+  const auto found = arrays_.find(array);
+  if (found == arrays_.end()) return {};
+  const Idset known = without(without(tasks, found->second.waiting), found->second.blocked);
+  return without(tasks, known);
 }
 
 void JobManager::cancel_held(JobId array, const Idset& these, const std::string& note, Time now) {
   const auto found = arrays_.find(array);
   if (found == arrays_.end() || these.empty()) return;
-  const JobId first(these.first()), last(these.last());
-  end_waiting(found->second, common(held_of({first, last, array}), these), {"cancel", 0, note},
-              now);
+  end_waiting(found->second, held_of(array, these), {"cancel", 0, note}, now);
   settle_array(array, now);
 }
 

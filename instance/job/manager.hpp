@@ -192,8 +192,8 @@ class JobManager {
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
   // Of a job whose run is over: what its end waits for; "": nothing that is known of.
   std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
-  // Of a job that waits for resources: how more of them are on their way; "": they are not.
   bool grows = false;  // hosts may come that are not here yet
+  // Of a job that waits for resources: how more of them are on their way; "": they are not.
   std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
   // The groups of a user by the system's databases, the primary one first. Null: all jobs are one
   // user's, who may name any group.
@@ -238,14 +238,16 @@ class JobManager {
 
   // Numbers that a request names, by whose they are.
   struct NumberRun {
-    JobId first, last;
+    Idset numbers;
+    JobId last;            // of the array, or the job
     JobId array{0};        // all of them are its tasks; 0: one job, which need not exist
     bool is_over = false;  // the array is
   };
-  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many of these).
+  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many of these
+  // that are not active).
   Result<std::vector<NumberRun>> runs_of(const Idset& numbers) const;
-  // Which of these tasks the scheduler has not heard of.
-  Idset held_of(const NumberRun& run) const;
+  // Which of these tasks of the array the scheduler has not heard of.
+  Idset held_of(JobId array, const Idset& tasks) const;
   // Cancels those of them that are still held back. O(ranges), and those that the array has.
   void cancel_held(JobId array, const Idset& these, const std::string& note, Time now);
 
@@ -470,6 +472,7 @@ class JobManager {
   Result<msg::JobRecord> record_of_task(const JobArray& array, JobId id) const;
   Result<msg::JobRecord> record_of_ended_task(JobId id) const;
   Result<std::shared_ptr<const ActiveJob>> over_array(JobId task) const;
+  Result<NumberRun> run_at(JobId at) const;  // all numbers of what this one is of, and none named
   void give_up_task(const ActiveJob& job, const std::string& why, Time now);
   Status charge_past_arrays(Time since);
   Status charge_past_tasks(const ActiveJob& array, Time since);

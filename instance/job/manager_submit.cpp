@@ -88,7 +88,7 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
 
 std::string JobManager::group_of(const Submission& submission, const std::string& user) const {
   if (!submission.wishes.group.empty() || !groups_of) return submission.wishes.group;
-  const auto groups = groups_of(user);
+  const auto& groups = groups_of(user);
   return groups.empty() ? std::string() : groups.front();
 }
 
@@ -96,7 +96,7 @@ std::string JobManager::group_of(const Submission& submission, const std::string
 Status JobManager::check_group(const Submission& submission, const std::string& user) const {
   const std::string& group = submission.wishes.group;
   if (group.empty() || !groups_of) return {};
-  const auto groups = groups_of(user);
+  const auto& groups = groups_of(user);
   if (std::find(groups.begin(), groups.end(), group) != groups.end()) return {};
   return fail(Errc::denied,
               fmt::format("{} is not in group '{}'; {}'s groups: {}", user, printable(group), user,

@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <SQLiteCpp/VariadicBind.h>
+#include <fmt/core.h>
 
 #include "instance/journal/schema.hpp"
 
@@ -153,7 +154,7 @@ std::vector<KeptDrain> read_drains(const SQLite::Database& db) {
 
 void write_drains(SQLite::Database& db, const std::vector<KeptDrain>& all) {
   run_with(db, "DELETE FROM drains");
-  run_with(db, "DELETE FROM numbers WHERE key GLOB 'drains.leave.*'");
+  run_with(db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*'", kNodeLeaves).c_str());
   write_number(db, kTypedLeaves, 1);
   for (const auto& d : all) {
     run_with(db, "INSERT OR REPLACE INTO drains VALUES(?,?,?,?)", d.host, d.above ? 1 : 0, d.reason,

@@ -39,7 +39,6 @@ Result<ResourceSource> read_database(const std::string& file) {
   return ResourceSource{"jgf", resource::write_jgf(store->graph()), false};
 }
 
-// What a file holds, by its first bytes and top-level keys.
 // Whoever wrote a brace meant JSON, of whatever kind: the reader of one says where it is not.
 tl::unexpected<Error> unreadable_json(const std::string& text, const std::string& file) {
   const auto read = resource::read_jgf(text);
@@ -48,6 +47,7 @@ tl::unexpected<Error> unreadable_json(const std::string& text, const std::string
               "--resources " + file + (why.where.empty() ? "" : ": " + why.where));
 }
 
+// What a file holds, by its first bytes and top-level keys.
 Result<std::string> kind_of(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '<') return "hwloc";

@@ -183,16 +183,17 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
   const auto& active = uses_.jobs.active();
   for (const auto& run : *runs) {
     if (run.array.value() == 0) {
-      named.push_back(run.first.value());
+      named.push_back(run.numbers.first());
       continue;
     }
     if (run.is_over) continue;
-    const Idset held = uses_.jobs.held_of(run);
+    const Idset held = uses_.jobs.held_of(run.array, run.numbers);
     for (const auto& range : held.ranges()) ended.insert(range.first, range.last);
     if (!held.empty()) all->runs.push_back(run);
-    for (auto job = active.lower_bound(run.first); job != active.end() && job->first <= run.last;
-         ++job)
-      named.push_back(job->first.value());
+    const JobId first(run.numbers.first());
+    const JobId last(run.numbers.last());
+    for (auto job = active.lower_bound(first); job != active.end() && job->first <= last; ++job)
+      if (run.numbers.contains(job->first.value())) named.push_back(job->first.value());
   }
   msg::CancelReply known;
   if (auto sorted = sort_by_life(named, known); !sorted) return request.fail(sorted.error());
@@ -211,7 +212,7 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
 bool JobService::cancel_some(Cancelling& all) {
   if (!all.runs.empty()) {
     const auto& run = all.runs.back();
-    if (!all.held) all.held = uses_.jobs.held_of(run);
+    if (!all.held) all.held = uses_.jobs.held_of(run.array, run.numbers);
     const auto ranges = all.held->ranges();
     Idset some;
     for (std::size_t i = ranges.size() - std::min(ranges.size(), kRangesAtOnce); i < ranges.size();

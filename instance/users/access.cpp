@@ -256,7 +256,7 @@ Status Access::narrow_cancel(const Request& request, const std::string& name) {
   if (!runs) return tl::unexpected<Error>(runs.error());
   std::vector<std::uint64_t> ids = ask->ids;
   for (const auto& run : *runs)
-    ids.push_back((run.array.value() == 0 ? run.first : run.array).value());
+    ids.push_back(run.array.value() == 0 ? run.numbers.first() : run.array.value());
   return are_own(ids, name);
 }
 

@@ -5,24 +5,6 @@
 #include <algorithm>
 
 namespace holon::resource::match {
-namespace {
-
-bool ids_ascend(const ResourceGraph& graph, std::span<const VertexId> children) {
-  std::vector<std::pair<TypeId, std::int64_t>> last;  // few types, so a list
-  for (const VertexId child : children) {
-    const auto same = std::find_if(last.begin(), last.end(),
-                                   [&](const auto& one) { return one.first == graph[child].type; });
-    if (same == last.end()) {
-      last.emplace_back(graph[child].type, graph[child].id);
-    } else {
-      if (graph[child].id <= same->second) return false;
-      same->second = graph[child].id;
-    }
-  }
-  return true;
-}
-
-}  // namespace
 
 Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
     : filters_(std::move(filters)), stride_(filters_.types().size() + 1) {
@@ -48,7 +30,6 @@ Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
     for (const VertexId linked : links) note(graph[linked].type);
     inner_[v.value()] = count++;
     child_types_.push_back(types);
-    ordered_.push_back(links.empty() && ids_ascend(graph, children));
   }
   std::sort(late_child_types_.begin(), late_child_types_.end());
   for (std::size_t type = 0; type < unit_.size(); ++type)

@@ -111,8 +111,6 @@ class Occupancy {
 
   bool operator==(const Occupancy& other) const;
 
-  // Do ids of v's children ascend, type by type, in the graph's order?
-  bool has_ordered_children(VertexId v) const { return !is_leaf(v) && ordered_[inner_[v.value()]]; }
   // Is every vertex of the type one unit?
   bool is_unit(TypeId type) const { return type.value() < unit_.size() && unit_[type.value()]; }
   // Are vertices of the type pools: of several units, with nothing below them? Then jobs can have
@@ -147,7 +145,6 @@ class Occupancy {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> late_child_types_;
   std::vector<Types> types_below_, inner_children_;  // of inner vertices
   std::vector<Types> below_type_;                    // by type
-  std::vector<bool> ordered_;                        // of inner vertices
   std::vector<bool> unit_;                           // by type
   std::vector<bool> pool_;                           // by type
   std::vector<Timeline> counters_;

@@ -10,8 +10,7 @@
 // - Groups are sorted by score alone and with std::sort, so equal scores of many groups land as
 // std::sort leaves them.
 // - A slot stands in one vertex, whose children it is made of. Where Fluxion's answers are not
-// wanted
-//   it is made of amounts of what stands below a node (search_amounts.cpp).
+//   wanted it is made of amounts of what stands below a node (search_amounts.cpp).
 // - A slot's score is the sum of its contents' scores plus one.
 #include "resource/match/search.hpp"
 

@@ -1,9 +1,13 @@
 // What is no file that can be read is an error, whatever it is.
 #include "base/whole_file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <thread>
 
 namespace holon {
 namespace {
@@ -31,6 +35,26 @@ TEST(WholeFile, APipeIsReadToItsEnd) {
   ASSERT_TRUE(read) << to_string(read.error());
   EXPECT_EQ(*read, "a\nb");
   EXPECT_EQ(read_whole_file("/dev/null"), "");
+}
+
+// What programs of Node.js and systemd hand over has no name, and does not wait by itself.
+TEST(WholeFile, StandardInputMayBeASocket) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  const int before = dup(STDIN_FILENO);
+  ASSERT_EQ(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  std::thread writer([&] {
+    EXPECT_EQ(write(ends[1], "a\nb", 3), 3);
+    close(ends[1]);
+  });
+  const auto read = read_whole_file("/dev/stdin");
+  writer.join();
+  EXPECT_TRUE(fcntl(STDIN_FILENO, F_GETFL) & O_NONBLOCK) << "it is the caller's, too";
+  dup2(before, STDIN_FILENO);
+  close(before);
+  close(ends[0]);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(*read, "a\nb");
 }
 
 TEST(WholeFile, APipeThatNobodyWritesIntoIsNotWaitedFor) {

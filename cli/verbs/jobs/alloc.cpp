@@ -12,7 +12,6 @@
 #include "base/text/printable.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/workflow/entries.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -195,8 +194,6 @@ int verb_alloc(Invocation& call) {
       .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");
   add_script_options(parser, call, "alloc", LookedFor::in_path, args.script);
   if (const auto code = parser.parse(call)) return *code;
-  if (auto good = refuse_words(args.command, "alloc"); !good)
-    return report(call, "alloc", good.error());
   if (!args.script.file.empty()) args.command.front() = args.script.file;
   if (args.background && !args.command.empty())
     return report(call, "alloc",

@@ -8,7 +8,6 @@
 
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/workflow/entries.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"
@@ -16,6 +15,7 @@
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workflow/entries.hpp"
 
 namespace holon::cli {
 namespace {
@@ -92,6 +92,7 @@ int verb_batch(Invocation& call) {
                "eight cores with a backfilling queue, for an hour")
       .example("holon batch -N 2 -x --wrap 'holon submit ./w; holon job wait --all'",
                "two whole nodes");
+  args.script.takes_input = true;
   add_script_options(parser, call, "batch", LookedFor::here, args.script);
   if (const auto code = parser.parse(call)) return *code;
   if (auto good = refuse_words(args.command, "batch"); !good)

@@ -67,8 +67,8 @@ class Lines {
   bool has(std::uint64_t id) const { return shown_.contains(id); }
   // A person does not read more lines than kMostOnATerminal.
   bool has_bound() const { return call_.io.terminal && !args_.json; }
-  // There are more jobs than are shown: so many in each state.
-  void cut(const std::vector<msg::StateCount>& counts) {
+  // There are more jobs than are shown: so many in each state. Are all that run among those shown?
+  void cut(const std::vector<msg::StateCount>& counts, bool has_running) {
     counts_.clear();
     std::uint64_t all = 0;
     for (const auto& [state, jobs] : counts) {
@@ -77,9 +77,8 @@ class Lines {
     }
     std::string words;
     for (const auto& word : call_.args) words += " " + printable(word);
-    hint_ +=
-        fmt::format("; the last {} of {} are listed, and all that run; holon jobs{} | less has all",
-                    lines_, all, words);
+    hint_ += fmt::format("; the last {} of {} are listed{}; holon jobs{} | less has all", lines_,
+                         all, has_running ? ", and all that run" : "", words);
   }
 
   void end() {
@@ -148,13 +147,15 @@ Status list_latest(Client& client, const msg::JobsRequest& ask,
   };
   msg::JobsRequest running = ask;
   running.filter.states = {"RUNNING"};
-  if (ask.filter.states.empty())
+  bool has_running = ask.filter.states.empty();
+  if (has_running)
     if (auto added = add(running); !added) return added;
+  has_running = has_running && jobs.size() < kMostOnATerminal;
   if (auto added = add(ask); !added) return added;
   std::vector<msg::JobRecord> list;
   for (auto& [id, job] : jobs) list.push_back(std::move(job));
   lines.add(list, false);
-  lines.cut(counts);
+  lines.cut(counts, has_running);
   return {};
 }
 

@@ -30,6 +30,7 @@
 #include "cli/workflow/graph_file.hpp"
 #include "instance/job/submission.hpp"
 #include "instance/output/file_words.hpp"
+#include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::cli {
 namespace {
@@ -521,6 +522,7 @@ int verb_submit(Invocation& call) {
   SubmitArgs args;
   Parser parser("submit", "put a job into the queue and print its id");
   add_submit_options(parser, args);
+  args.script.takes_input = true;
   add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
   parser.group("Submission")
       .flag("--progress", args.progress,

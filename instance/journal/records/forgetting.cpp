@@ -36,9 +36,10 @@ void Journal::State::keep_forgetting() {
 
 Journal::State::Choice Journal::State::look_at_age(JobId first, JobId stop, Time before) {
   constexpr int kRecordsAtOnce = 500;
+  if (aged_to < first || aged_to > stop) aged_to = first;  // it was of another batch
   SQLite::Statement q(db,
                       "SELECT record, id FROM jobs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?");
-  q.bind(1, row_of_job(std::max(first, aged_to)));
+  q.bind(1, row_of_job(aged_to));
   q.bind(2, row_of_job(stop));
   q.bind(3, kRecordsAtOnce);
   int seen = 0;
@@ -70,6 +71,7 @@ Journal::State::Choice Journal::State::choose_forgotten(Time before) {
     if (aged == Choice::none) forgotten_to = JobId(0);
     if (aged != Choice::chosen) return aged;
   }
+  aged_to = JobId(0);
   forgotten_to = stop;
   forgetting = {job_in_row(oldest.getColumn(0)), forgotten_to};
   for (const char* sql :

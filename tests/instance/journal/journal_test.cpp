@@ -359,6 +359,31 @@ TEST_F(JournalTest, ForgetsWhatHasBeenOverForLong) {
   EXPECT_EQ(*journal.next_id(), JobId(4));
 }
 
+// What was found out about one batch says nothing about another that ends later.
+TEST_F(JournalTest, AnOlderBatchThatEndsLaterIsNotForgottenWithTheNewer) {
+  for (const std::uint64_t newer : {1u, 700u}) {  // one that is looked at in a step, and in two
+    std::filesystem::remove(file());
+    Journal journal = open();
+    journal.add_batch({JobId(1), 1, "{}", false});
+    journal.add_batch({JobId(2), newer, "{}", false});
+    for (std::uint64_t id = 2; id < newer + 2; ++id) {
+      auto one = record(id, "/" + std::to_string(id), "COMPLETED");
+      one.t_inactive = 5;
+      journal.add_inactive(one);
+    }
+    ASSERT_TRUE(journal.commit());
+    EXPECT_EQ(journal.forget(0, 500, 100)->count, newer == 1 ? 1u : 0u);
+    auto older = record(1, "/1", "COMPLETED");
+    older.t_inactive = 900;
+    journal.add_inactive(older);
+    ASSERT_TRUE(journal.commit());
+    ASSERT_TRUE(journal.forget(0, 500, 100));
+    EXPECT_TRUE(journal.inactive(JobId(1))->has_value()) << "it has just ended";
+    while (journal.forget(0, 500, 901)->more) continue;
+    EXPECT_FALSE(journal.inactive(JobId(1))->has_value());
+  }
+}
+
 TEST_F(JournalTest, AnArrayIsForgottenWithItsTasks) {
   Journal journal = open();
   journal.add_batch({JobId(1), 1'001, "{}", false});
