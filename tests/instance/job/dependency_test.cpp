@@ -221,10 +221,13 @@ TEST_F(Dependencies, OfWrongInputAreRefusedWithTheirPlace) {
 // "Again until it succeeds": once one has, none of those behind it runs.
 TEST_F(LiveDependencies, AChainOfAfternotokEndsAtTheFirstSuccess) {
   const Live live({"--resources", "node=1/core=1"});
-  std::vector<std::uint64_t> chain = {live.job({"/bin/false"})};
+  auto fails = live.gated("gate");
+  fails.back() += "; false";
+  std::vector<std::uint64_t> chain = {live.job(fails)};
   for (int i = 0; i < 4; ++i)
     chain.push_back(
         live.job({"/bin/true"}, after_job({"afternotok:" + std::to_string(chain.back())})));
+  live.release("gate");
   const auto over = live.wait(chain);
   EXPECT_EQ(over[0].result, "FAILED");
   EXPECT_EQ(over[1].result, "COMPLETED") << "the second try";

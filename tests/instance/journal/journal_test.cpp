@@ -362,7 +362,8 @@ TEST_F(JournalTest, ForgetsWhatHasBeenOverForLong) {
 // What was found out about one batch says nothing about another that ends later.
 TEST_F(JournalTest, AnOlderBatchThatEndsLaterIsNotForgottenWithTheNewer) {
   for (const std::uint64_t newer : {1u, 700u}) {  // one that is looked at in a step, and in two
-    std::filesystem::remove(file());
+    TearDown();
+    SetUp();
     Journal journal = open();
     journal.add_batch({JobId(1), 1, "{}", false});
     journal.add_batch({JobId(2), newer, "{}", false});
