@@ -12,6 +12,8 @@ std::span<const Verb> verbs() {
       {"batch", "queue a child instance that runs a script", Group::instance, verb_batch},
       {"alloc", "a child instance to work in", Group::instance, verb_alloc},
       {"shutdown", "end an instance in order", Group::instance, verb_shutdown},
+      {"instances", "find your instances again, living and ended; clear up", Group::instance,
+       verb_instances},
       {"invite", "let nodes join an instance: write them an invitation", Group::instance,
        verb_invite},
       {"join", "add this node to a running instance", Group::instance, verb_join},

@@ -49,6 +49,7 @@ int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
+int verb_instances(Invocation& call);
 int verb_invite(Invocation& call);
 int verb_join(Invocation& call);
 int verb_leave(Invocation& call);

@@ -220,6 +220,9 @@ constexpr Key kKeys[] = {
 }  // namespace
 
 tl::unexpected<Error> unknown_key(const Setting& s) {
+  if (s.key == "instance.state-dir")  // `holon config get` shows it beside the keys
+    return fail(Errc::invalid_argument,
+                "no key of the configuration; `holon start --state-dir DIR` says it", s.where);
   const auto& keys = config_keys();
   const auto table_of = [](const std::string& key) { return key.substr(0, key.find('.')); };
   const auto nearest =

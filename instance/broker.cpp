@@ -333,6 +333,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
   core_->provisions.invite = hooks.invite;
   hooks.conf = options_.start.conf;
+  hooks.told = {{"instance.state-dir", options_.start.state_dir, state_dir_source(options_)}};
   hooks.begin_again = [this] {
     end_reason_ = "its configuration is another one";
     reactor_.defer([this] { finish(kBeginAgain); });

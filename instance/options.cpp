@@ -1,5 +1,6 @@
 #include "instance/options.hpp"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 namespace holon::transport {
@@ -34,6 +35,12 @@ Result<BrokerOptions> parse_options(std::string_view json) {
   } catch (const nlohmann::json::exception& e) {
     return fail(Errc::invalid_argument, e.what(), "instance.json");
   }
+}
+
+std::string state_dir_source(const BrokerOptions& options) {
+  if (options.start.grant) return "the instance above";
+  const auto name = [](const std::string& dir) { return std::filesystem::path(dir).filename(); };
+  return name(options.start.state_dir) == name(options.runtime_dir) ? "default" : "--state-dir";
 }
 
 std::string write_secrets(const BrokerOptions::Secrets& secrets) {

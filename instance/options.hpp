@@ -94,6 +94,9 @@ struct BrokerOptions {
 Result<std::string> write_options(const BrokerOptions& options);
 Result<BrokerOptions> parse_options(std::string_view json);
 
+// Who chose the state directory: "--state-dir", "default", or of a child "the instance above".
+std::string state_dir_source(const BrokerOptions& options);
+
 // `holon start`: runs the instance to its end. Returns the process's exit code: the initial
 // program's (128+signal if a signal ended it), 0 for a background instance that came up or ended in
 // order, 1 with a message on stderr when the instance could not start, 3 when the broker crashed

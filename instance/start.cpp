@@ -25,6 +25,7 @@
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
+#include "instance/registry/registry.hpp"
 #include "instance/remote/child_agent.hpp"
 #include "instance/remote/meeting.hpp"
 #include "instance/remote/nodes.hpp"
@@ -50,22 +51,11 @@ std::string environment_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
-}
-
+// state_dir_source() tells it by its name.
 Result<std::string> default_state_dir(const std::string& runtime_dir) {
-  std::string base = environment_variable("XDG_STATE_HOME");
-  if (base.empty() && !environment_variable("HOME").empty())
-    base = environment_variable("HOME") + "/.local/state";
-  if (base.empty()) {  // a name in /tmp that others know, too: it must be ours
-    const auto own = transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
-    if (!own) return own;
-    base = *own;
-  }
-  return base + "/holon/" + fs::path(runtime_dir).filename().string();
+  const auto home = state_home();
+  if (!home) return home;
+  return default_state_dirs(*home) + "/" + fs::path(runtime_dir).filename().string();
 }
 
 // One that is there already keeps its mode: it may be somebody's home. What is put into it is
@@ -102,7 +92,7 @@ Result<BrokerOptions> prepare(StartOptions options, launch::Environment handed) 
   std::error_code error;
   prepared.binary = fs::read_symlink("/proc/self/exe", error).string();
   if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
-  if (options.name.empty() && !options.grant) options.name = host_name();
+  if (options.name.empty() && !options.grant) options.name = own_host_name();
   if (!options.resources.empty() && fs::exists(options.resources, error))
     options.resources = fs::absolute(options.resources, error).string();
   if (options.grant) {
@@ -348,7 +338,7 @@ int start_main(StartOptions options) {
   bool is_task = options.grant;
   Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
   const bool is_joinable = options.system && config->joinable && is_this_machine(options);
-  if (is_joinable) nodes.hosts = {host_name()};
+  if (is_joinable) nodes.hosts = {own_host_name()};
   if (is_joinable || (options.system && config->access.munge)) {
     auto door = door_for_users(options.state_dir, *config, nodes.hosts.size());
     if (!door) return refuse(door.error());

@@ -293,9 +293,10 @@ struct TreeNode {
   // What went wrong in policies that users wrote, a line for each queue; "": nothing did.
   std::string policy_trouble;
   std::string uri;
-  std::string health;    // up, read-only (its journal cannot be written), starting, ending,
-                         // unreachable, ended
-  std::int64_t pid = 0;  // of the broker
+  std::string state_dir;  // where its journal and outputs are; "": it does not answer
+  std::string health;     // up, read-only (its journal cannot be written), starting, ending,
+                          // unreachable, ended
+  std::int64_t pid = 0;   // of the broker
   std::int64_t nodes = 0, cores = 0, cores_free = 0, gpus = 0, gpus_free = 0;
   // failed: inactive and not COMPLETED; cancelled: of these, those that are CANCELED
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0, cancelled = 0;
@@ -303,7 +304,7 @@ struct TreeNode {
   std::vector<TreeNode> children;
   HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
                pending, running, inactive, failed, cancelled, t_started, expiration, children,
-               policy_trouble)
+               policy_trouble, state_dir)
 };
 
 // "status": the same node without children.

@@ -245,4 +245,12 @@ std::string show_kib(std::int64_t kib) {
   return mib < 1024 ? fmt::format("{:.0f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
 }
 
+std::string show_path(const std::string& path) {
+  const char* const home = std::getenv("HOME");
+  const std::string above = home != nullptr ? home : "";
+  if (above.size() < 2 || !path.starts_with(above)) return path;
+  const std::string rest = path.substr(above.size());
+  return rest.empty() || rest.front() == '/' ? "~" + rest : path;
+}
+
 }  // namespace holon::cli

@@ -37,4 +37,7 @@ std::string show_time(Time when, Time now);
 // "512 MiB", "1.5 GiB" from KiB.
 std::string show_kib(std::int64_t kib);
 
+// A path as this user's shell reads it: ~/state for what is below the user's home.
+std::string show_path(const std::string& path);
+
 }  // namespace holon::cli

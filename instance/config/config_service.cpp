@@ -82,6 +82,17 @@ std::string shown(const std::string& key, const std::string& value) {
              : fmt::format("'{}' by default", known->standard);
 }
 
+// In the order of the keys; in place of what was there.
+void put(std::vector<Effective>& all, const Effective& one) {
+  const auto place =
+      std::lower_bound(all.begin(), all.end(), one,
+                       [](const Effective& a, const Effective& b) { return a.key < b.key; });
+  if (place != all.end() && place->key == one.key)
+    *place = one;
+  else
+    all.insert(place, one);
+}
+
 bool is_asked_for(const std::string& key, const std::string& asked) {
   return asked.empty() || key == asked || key.starts_with(asked + ".");
 }
@@ -102,13 +113,7 @@ void ConfigService::put_live_policies(std::vector<Effective>& all) const {
     if (!uses_.policies.is_set_live(queue.name)) continue;
     const Effective live{has_queues ? fmt::format("queues.{}.policy", queue.name) : "queue.policy",
                          queue.policy, "holon policy"};
-    const auto place =
-        std::lower_bound(all.begin(), all.end(), live,
-                         [](const Effective& a, const Effective& b) { return a.key < b.key; });
-    if (place != all.end() && place->key == live.key)
-      *place = live;
-    else
-      all.insert(place, live);
+    put(all, live);
   }
 }
 
@@ -119,6 +124,7 @@ void ConfigService::get(const Request& request) const {
   auto all = items ? config::effective(*items) : tl::unexpected(items.error());
   if (!all) return request.fail(all.error());
   put_live_policies(*all);
+  for (const Effective& one : told_) put(*all, one);
   msg::ConfigReply reply;
   for (const Effective& one : *all)
     if (is_asked_for(one.key, ask->key)) reply.values.push_back({one.key, one.value, one.source});

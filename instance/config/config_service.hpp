@@ -25,13 +25,15 @@ class ConfigService {
     const Policies& policies;
     AfterCommit& after_commit;
   };
-  // `words`: those of --conf, as this broker was told them. `begin_again`: another broker begins
-  // with what is kept under these words then.
+  // `words`: those of --conf, as this broker was told them. `told`: what is no key of the
+  // configuration and is shown beside it. `begin_again`: another broker begins with what is kept
+  // under these words then.
   ConfigService(transport::Reactor& reactor, Uses uses, std::vector<std::string> words,
-                std::function<void()> begin_again)
+                std::vector<config::Effective> told, std::function<void()> begin_again)
       : reactor_(reactor),
         uses_(uses),
         words_(std::move(words)),
+        told_(std::move(told)),
         begin_again_(std::move(begin_again)) {}
   void add_to(transport::Dispatcher& dispatcher);
 
@@ -46,6 +48,7 @@ class ConfigService {
   transport::Reactor& reactor_;
   const Uses uses_;
   const std::vector<std::string> words_;
+  const std::vector<config::Effective> told_;
   const std::function<void()> begin_again_;
 };
 

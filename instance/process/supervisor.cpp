@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 
+#include "instance/clock.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/process/complaint.hpp"
 #include "instance/process/crash_guard.hpp"
@@ -26,6 +27,7 @@
 #include "instance/process/spawn.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/process/watchdog.hpp"
+#include "instance/registry/registry.hpp"
 #include "instance/remote/launcher.hpp"
 #include "instance/users/starter_line.hpp"
 #include "launch/agent.hpp"
@@ -92,6 +94,7 @@ class Supervisor {
       stop();
     }
     reactor_.run();
+    registration_.end(wall_clock_ms());
     if (!starter_.end())
       say("the starter has not ended within 10 s: the system has not ended a task of a user yet; "
           "both go when it has");
@@ -136,6 +139,7 @@ class Supervisor {
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
     lineage_ = take_lineage(claim_, options_.start.grant);
+    registration_ = Registration::of(options_.start, claim_.mark);
     end_earlier_runs();
     earlier_runs_.when_gone([this] {
       // Those of users, into whose processes this account cannot look.
@@ -221,6 +225,7 @@ class Supervisor {
       if (state_trouble_.is_due(what, reactor_.now())) say(what);
       return;
     }
+    if (was_lost) registration_.write();
     if (was_lost) say(dir + " was removed by somebody; it was made again");
     state_trouble_.is_over();
   }
@@ -547,6 +552,7 @@ class Supervisor {
   Complaint files_trouble_, state_trouble_;
   OwnLog log_;
   StateClaim claim_;
+  Registration registration_;
   std::string lineage_;  // of our processes
   std::optional<InstanceCgroup> cgroup_;
   LostTasks earlier_runs_;

@@ -69,7 +69,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       policies_(reactor, {core.clock, core.scheduler, core.policies, core.jobs, core.portions,
                           core.after_commit}),
       config_(reactor, {core.jobs, *core.store, core.scheduler, core.policies, core.after_commit},
-              hooks_.conf, hooks_.begin_again),
+              hooks_.conf, hooks_.told, hooks_.begin_again),
       reservations_(
           reactor, {core.clock, *core.store, core.scheduler, core.reservations, core.after_commit}),
       resources_(

@@ -41,8 +41,9 @@ class Service {
     std::function<void()> agent_up;  // it said hello
     // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
     std::function<Result<std::string>(const msg::InviteRequest&)> invite;
-    std::vector<std::string> conf;      // the words of --conf, as this broker was told them
-    std::function<void()> begin_again;  // another broker takes this one's place
+    std::vector<std::string> conf;        // the words of --conf, as this broker was told them
+    std::vector<config::Effective> told;  // what other options of `holon start` said
+    std::function<void()> begin_again;    // another broker takes this one's place
   };
   Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks);
 

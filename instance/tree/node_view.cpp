@@ -41,6 +41,7 @@ msg::TreeNode NodeView::self(Time now) const {
   n.policy = uses_.policies.of_default_queue();
   n.policy_trouble = uses_.policies.troubles();
   n.uri = uses_.identity.uri;
+  n.state_dir = uses_.identity.state_dir;
   n.health = uses_.ending ? "ending" : uses_.only_lists ? "read-only" : "up";
   n.pid = getpid();
   n.nodes = totals.nodes;

@@ -75,7 +75,9 @@ void Live::start_again() {
 }
 
 bool Live::try_to_start() {
-  std::string command = HOLON_BINARY " start --bg --state-dir " + dir_ + "/state";
+  // Not in the registry of whoever runs the tests.
+  std::string command =
+      "XDG_STATE_HOME=" + dir_ + "/home " HOLON_BINARY " start --bg --state-dir " + dir_ + "/state";
   for (const auto& option : options_) command += " '" + option + "'";
   FILE* out = popen((command + " 2>/dev/null").c_str(), "r");
   char line[256] = "";

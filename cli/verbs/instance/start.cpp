@@ -13,6 +13,8 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "instance/registry/left.hpp"
+#include "instance/registry/registry.hpp"
 #include "instance/remote/nodes.hpp"
 #include "instance/resources/declared.hpp"
 #include "instance/resources/resources.hpp"
@@ -85,6 +87,32 @@ void warn_of_others(Invocation& call, const instance::StartOptions& options) {
       other->uri, printable(describe(*other)));
 }
 
+// Whoever starts again where an instance was killed, or ended with jobs in its queue, may mean to
+// go on with it.
+void tell_of_waiting_jobs(Invocation& call, const instance::StartOptions& options) {
+  if (!options.state_dir.empty()) return;
+  std::error_code ignored;
+  const std::string here = std::filesystem::current_path(ignored).string();
+  std::string latest;
+  std::int64_t waiting = 0, others = 0;
+  for (const auto& entry : instance::read_registry()) {
+    if (entry.folder != here || instance::stand_of(entry) != instance::Stand::over) continue;
+    const auto left = instance::jobs_left(entry.state_dir);
+    if (!left || *left == 0) continue;
+    others += !latest.empty();
+    if (!latest.empty()) continue;
+    latest = entry.state_dir;
+    waiting = *left;
+  }
+  if (latest.empty()) return;
+  call.io.err << fmt::format(
+      "holon start: {} in an earlier instance of this folder; `holon start --state-dir {}` goes on "
+      "with {}{}\n",
+      waiting == 1 ? "1 job waits" : fmt::format("{} jobs wait", waiting),
+      printable(show_path(latest)), waiting == 1 ? "it" : "them",
+      others == 0 ? "" : fmt::format("; `holon instances` lists {} more", others));
+}
+
 // The broker is told its options as JSON, which holds text only.
 Status check_words(const instance::StartOptions& options) {
   const auto check = [](const char* option, const std::string& word) -> Status {
@@ -143,7 +171,7 @@ int verb_start(Invocation& call) {
               "ones")
       .option("--state-dir", options.state_dir, "DIR",
               "journal and output; an instance that was here before goes on, with its queued jobs "
-              "and the resources that were declared for it")
+              "and the resources that were declared for it (`holon instances` finds it)")
       .option("--agents", number_up_to(kMostAgents, agents), "N",
               "with declared nodes: so many agents on this machine, each for an equal part of the "
               "nodes (to try out what needs several)")
@@ -208,6 +236,7 @@ int verb_start(Invocation& call) {
     options.keeps_declared =
         !options.system && options.resources.empty() && instance::keeps_declared(options.state_dir);
     warn_of_others(call, options);
+    if (!options.system) tell_of_waiting_jobs(call, options);
   }
   // A child goes by its parent's word alone: what its job inherits was said for the root.
   if (!options.grant)

@@ -130,16 +130,19 @@ class TreeDrawing {
       : io_(io), strokes_(strokes), reasons_(reasons), now_(now) {}
 
   std::string draw(const msg::TreeNode& root) {
-    node(root, "", "");
+    node(root, "", "", root.state_dir);
     return std::move(text_);
   }
 
  private:
-  void node(const msg::TreeNode& at, const std::string& first, const std::string& rest) {
+  // `state_dir`: of the instance that was asked; those below it have theirs in it.
+  void node(const msg::TreeNode& at, const std::string& first, const std::string& rest,
+            const std::string& state_dir = "") {
     text_ += first + title(at) + "\n";
     const std::string stem = rest + (at.children.empty() ? strokes_.blank : strokes_.pass);
     if (at.health == "up") {
       text_ += stem + resources_of(at) + "; " + jobs_of(io_, at) + "\n";
+      if (!state_dir.empty()) text_ += stem + "state in " + printable(show_path(state_dir)) + "\n";
       for (const auto& line : lines_in(at.policy_trouble))
         text_ += stem + paint(io_, Colour::red, cut("policy of " + line, stem)) + "\n";
       if (const auto found = reasons_.find(at.path); found != reasons_.end())

@@ -22,9 +22,11 @@ std::string line_about(const msg::TreeNode& at, Time now) {
                                  printable(at.policy));
   if (at.expiration > 0)
     line += fmt::format("{} left, ", show_duration(std::max<Time>(at.expiration - now, 0)));
-  return line + fmt::format("{} node{}, {} of {} cores free, {} running, {} waiting, {} done\n",
-                            at.nodes, at.nodes == 1 ? "" : "s", at.cores_free, at.cores, at.running,
-                            at.pending, at.inactive);
+  line += fmt::format("{} node{}, {} of {} cores free, {} running, {} waiting, {} done", at.nodes,
+                      at.nodes == 1 ? "" : "s", at.cores_free, at.cores, at.running, at.pending,
+                      at.inactive);
+  if (!at.state_dir.empty()) line += ", state in " + printable(show_path(at.state_dir));
+  return line + "\n";
 }
 
 }  // namespace
