@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "config/config.hpp"
+#include "sim/formats/records.hpp"
+#include "sim/formats/sacct.hpp"
 #include "sim/swf.hpp"
 #include "sim/trace_file.hpp"
 
@@ -27,6 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   for (const bool strict : {false, true}) {
     check(sim::read_swf(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
+    check(sim::read_records(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
+    check(sim::read_sacct(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
     check(sim::read_json_lines(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
   }
   config::Config config;

@@ -56,8 +56,8 @@ std::size_t count_overtaking(const SimResult& result) {
 
 }  // namespace
 
-Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs,
-                Duration tau) {
+Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs) {
+  const auto ticks = static_cast<double>(workload.ticks_per_second);
   Metrics metrics;
   Sample all;
   std::array<Sample, kClasses.size()> by_size;
@@ -74,9 +74,9 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
       ++metrics.refused;
       continue;
     }
-    const auto wait = static_cast<double>(*outcome.start - outcome.submitted);
-    const auto run = static_cast<double>(job.run);
-    const double slowdown = std::max(1.0, (wait + run) / std::max(run, static_cast<double>(tau)));
+    const double wait = static_cast<double>(*outcome.start - outcome.submitted) / ticks;
+    const double run = static_cast<double>(job.run) / ticks;
+    const double slowdown = std::max(1.0, (wait + run) / std::max(run, static_cast<double>(kTau)));
     Sample& sized = by_size[static_cast<std::size_t>(
         std::find_if(kClasses.begin(), kClasses.end(),
                      [&](const Class& c) { return job.procs <= c.most; }) -
@@ -85,15 +85,17 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
       sample->wait.push_back(wait);
       sample->slowdown.push_back(slowdown);
     }
-    used += run * static_cast<double>(job.procs);
+    used += static_cast<double>(job.run) * static_cast<double>(job.procs);
     backfilled += outcome.selection == qmanager::Selection::backfill;
   }
   metrics.jobs = all.wait.size();
   if (metrics.jobs == 0) return metrics;
   metrics.makespan = result.end - result.first_submit;
   const double capacity = static_cast<double>(procs) * static_cast<double>(metrics.makespan);
-  metrics.utilization = used / capacity;
-  metrics.lost_share = lost / capacity;
+  if (capacity > 0) {  // jobs of no time leave none
+    metrics.utilization = used / capacity;
+    metrics.lost_share = lost / capacity;
+  }
   metrics.backfilled_share = static_cast<double>(backfilled) / static_cast<double>(metrics.jobs);
   metrics.overtaking_share =
       static_cast<double>(count_overtaking(result)) / static_cast<double>(metrics.jobs);

@@ -2,7 +2,7 @@
 //
 // Wait is start - submit. Bounded slowdown is max(1, (wait + run) / max(run, tau)) with tau = 10 s
 // (Feitelson et al., "Theory and Practice in Parallel Job Scheduling", JSSPP 1997). Only jobs that
-// ran count.
+// ran count. Waits are in seconds.
 #pragma once
 #include <array>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace holon::sim {
 
-inline constexpr Duration kTau = 10;
+inline constexpr Duration kTau = 10;  // seconds
 
 // All 0 where there is no job. A percentile is the smallest value that so many percent of the jobs
 // do not exceed.
@@ -35,7 +35,7 @@ struct Metrics {
   std::size_t refused = 0;  // that did not
   Distribution wait;
   Distribution bounded_slowdown;
-  Duration makespan = 0;   // from the first submission to the last end
+  Duration makespan = 0;   // ticks of the workload; from the first submission to the last end
   double utilization = 0;  // processor-seconds used of those there were over the makespan, 0 to 1
   double backfilled_share = 0;   // of the jobs that ran, 0 to 1
   double overtaking_share = 0;   // started while one submitted earlier still waited; likewise
@@ -44,8 +44,6 @@ struct Metrics {
   std::vector<SizeClass> sizes;  // those that have jobs, by processors
 };
 
-// `tau` in the ticks of the workload.
-Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs,
-                Duration tau = kTau);
+Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs);
 
 }  // namespace holon::sim

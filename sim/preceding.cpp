@@ -41,7 +41,9 @@ Status settle_preceding(SwfTrace& trace, const SwfOptions& options, const Preced
     } else if (job.think < 0 || job.think > kTimeMax / 4) {
       const std::string what = job.think < 0 ? "not known" : "too large";
       if (Status ok =
-              issue(job, fields.think, fmt::format("{} is {}, taken as 0", job.think, what));
+              issue(job, fields.think,
+                    fmt::format("{} is {}, taken as 0",
+                                seconds_text(job.think, trace.workload.ticks_per_second), what));
           !ok)
         return ok;
       job.think = 0;

@@ -45,8 +45,9 @@ Json rounded(const std::vector<double>& values) {
 
 // Whole where a tick is a second.
 Json in_seconds(const ReportInput& input, Time ticks) {
-  if (input.ticks_per_second == 1) return ticks;
-  return static_cast<double>(ticks) / static_cast<double>(input.ticks_per_second);
+  const std::int64_t second = input.workload.ticks_per_second;
+  if (second == 1) return ticks;
+  return static_cast<double>(ticks) / static_cast<double>(second);
 }
 
 // Users by their numbers, in the order of their first jobs.
@@ -77,12 +78,10 @@ Json gantt(const ReportInput& input, const SimResult& result, const Users& users
   return list;
 }
 
-Json sizes(const ReportInput& input, const Metrics& metrics) {
+Json sizes(const Metrics& metrics) {
   Json list = Json::array();
   for (const SizeClass& size : metrics.sizes)
-    list.push_back({{"size", size.name},
-                    {"jobs", size.jobs},
-                    {"wait", size.wait.mean / static_cast<double>(input.ticks_per_second)}});
+    list.push_back({{"size", size.name}, {"jobs", size.jobs}, {"wait", size.wait.mean}});
   return list;
 }
 
@@ -110,13 +109,13 @@ std::string time_cell(double seconds) {
 }
 
 std::string table(const ReportInput& input) {
-  const auto tick = 1 / static_cast<double>(input.ticks_per_second);
+  const auto tick = 1 / static_cast<double>(input.workload.ticks_per_second);
   std::string rows;
   for (const PolicyRun& run : input.runs) {
     const Metrics& m = run.metrics;
     rows += fmt::format("<tr><th>{}</th><td>{}</td>", escaped(run.name), m.jobs);
     for (const double wait : {m.wait.mean, m.wait.median, m.wait.p95, m.wait.max})
-      rows += time_cell(wait * tick);
+      rows += time_cell(wait);
     const Distribution& slowdown = m.bounded_slowdown;
     for (const double value : {slowdown.mean, slowdown.median, slowdown.p95, slowdown.max})
       rows += fmt::format("<td>{:.2f}</td>", value);
@@ -148,7 +147,7 @@ std::string html_report(const ReportInput& input) {
                                 {"length", in_seconds(input, curves.end - curves.begin)},
                                 {"busy", rounded(curves.busy)},
                                 {"queued", rounded(curves.queued)},
-                                {"sizes", sizes(input, run.metrics)},
+                                {"sizes", sizes(run.metrics)},
                                 {"gantt", gantt(input, run.result, users)}});
   }
   // "</" would end the script element, wherever in a string it stands.

@@ -20,7 +20,6 @@ struct ReportInput {
   const Workload& workload;
   const std::vector<PolicyRun>& runs;
   std::int64_t procs = 0;
-  std::int64_t ticks_per_second = 1;  // of the workload's times
   // How the jobs of the workload ended; empty: they completed.
   enum class Ended : std::uint8_t { completed, failed, cancelled, timeout, runs };
   std::vector<Ended> ends = {};

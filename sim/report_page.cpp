@@ -12,7 +12,7 @@ const std::string kReportTableHead =
 
 const std::string kReportTableEnd = R"(</tbody></table></div>
 <p class="note">Wait: from submission to start. Bounded slowdown: (wait + run) / run, at least 1, runs shorter than 10 s taken as
-10 s. 95 %: 95 of 100 jobs have no more. Utilization: of the processors' time until the last end. Backfilled: started by backfill, in
+10 s. 95 %: 95 of 100 jobs have this much or less. Utilization: of the processors' time until the last end. Backfilled: started by backfill, in
 front of a job that could not start. Overtaking: started while a job that was submitted earlier still waited; a policy that plans every
 job, as conservative does, lets jobs overtake that it does not count as backfilled.</p>
 )";

@@ -2,9 +2,10 @@
 
 namespace holon::sim {
 
-ScheduleFile::ScheduleFile(Time epoch, const std::string& host) {
+ScheduleFile::ScheduleFile(Time epoch, const std::string& host, std::int64_t ticks_per_second) {
   qmanager::ScheduleFormat format;
   format.epoch = epoch;
+  format.ticks_per_second = ticks_per_second;
   format.hosts = [host](const qmanager::PlannedSpan& span) {
     return std::vector<qmanager::HostUse>{{host, span.procs, {}}};
   };

@@ -10,7 +10,8 @@ namespace holon::sim {
 class ScheduleFile {
  public:
   // `epoch` is added to every time; `host` names the machine in "QUEUE@host".
-  explicit ScheduleFile(Time epoch = 0, const std::string& host = "flat");
+  explicit ScheduleFile(Time epoch = 0, const std::string& host = "flat",
+                        std::int64_t ticks_per_second = 1);
 
   // After each pass.
   void record(Time now, qmanager::Scheduler& scheduler, const qmanager::StepResult& step);

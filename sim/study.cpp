@@ -55,9 +55,16 @@ Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
                 depths_of(options.config),
                 std::move(*result),
                 {},
-                took.count()};
+                took.count(),
+                workload.ticks_per_second};
   run.metrics = measure(workload, run.result, plan.procs);
   return run;
+}
+
+// Whole where it is a whole number of them.
+StudyJson in_json_seconds(Duration ticks, std::int64_t ticks_per_second) {
+  if (ticks % ticks_per_second == 0) return ticks / ticks_per_second;
+  return static_cast<double>(ticks) / static_cast<double>(ticks_per_second);
 }
 
 StudyJson to_json(const Distribution& d) {
@@ -115,14 +122,16 @@ std::string metrics_summary(const std::vector<PolicyRun>& runs) {
         "{:>9} {:>5.1f}%\n",
         run.name, width, m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
         m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
-        100 * m.utilization, m.makespan, 100 * m.backfilled_share);
+        100 * m.utilization, seconds_text(m.makespan, run.ticks_per_second),
+        100 * m.backfilled_share);
   }
   for (const PolicyRun& run : runs)
     if (const Metrics& m = run.metrics; m.preempted > 0)
       text += fmt::format("{}: {} preemptions, by which {:.1f}% of the machine's time were lost\n",
                           run.name, m.preempted, 100 * m.lost_share);
   if (!runs.empty())
-    text += fmt::format("waiting jobs looked at in a pass: {}\n", depth_text(runs.front().depths));
+    text +=
+        fmt::format("waiting jobs that the scheduler tries: {}\n", depth_text(runs.front().depths));
   return text;
 }
 
@@ -160,7 +169,7 @@ std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
                         {"mean_wait", m.wait.mean},
                         {"mean_bounded_slowdown", m.bounded_slowdown.mean},
                         {"utilization", m.utilization},
-                        {"makespan", m.makespan},
+                        {"makespan", in_json_seconds(m.makespan, run.ticks_per_second)},
                         {"backfilled_share", m.backfilled_share},
                         {"overtaking_share", m.overtaking_share},
                         {"passes", run.result.passes},
@@ -176,12 +185,13 @@ std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
 }
 
 std::string starts_csv(const Workload& workload, const SimResult& result) {
+  const auto shown = [&](Time ticks) { return seconds_text(ticks, workload.ticks_per_second); };
   std::string csv = "job,submit,procs,req,run,start\n";
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const TraceJob& job = workload.jobs[i];
     if (result.jobs[i].start)
-      csv += fmt::format("{},{},{},{},{},{}\n", job.id, result.jobs[i].submitted, job.procs,
-                         job.limit, job.run, *result.jobs[i].start);
+      csv += fmt::format("{},{},{},{},{},{}\n", job.id, shown(result.jobs[i].submitted), job.procs,
+                         shown(job.limit), shown(job.run), shown(*result.jobs[i].start));
   }
   return csv;
 }

@@ -17,7 +17,8 @@ struct PolicyRun {
   std::map<std::string, std::int64_t> depths;  // jobs looked at in a pass, by queue
   SimResult result;
   Metrics metrics;
-  double seconds = 0;  // of real time that the simulation took
+  double seconds = 0;                 // of real time that the simulation took
+  std::int64_t ticks_per_second = 1;  // of the workload
 };
 
 // A fresh idle machine for each run.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <unordered_set>
 
 #include <fmt/core.h>
@@ -55,7 +56,17 @@ enum Field {
   kThink
 };
 
+// Of times in ms.
 using Numbers = std::array<std::int64_t, kFields>;
+
+constexpr bool is_time(std::size_t field) {
+  return field == kSubmit || field == kWait || field == kRun || field == kLimit || field == kThink;
+}
+
+// What swf_text() writes.
+constexpr std::string_view kNameNote = "Note: ";
+constexpr std::string_view kNoLimitNote = "Note: requested time 0 is no limit";
+constexpr std::int64_t kMostSeconds = 4'000'000'000'000'000;  // in ms it is a number still
 
 std::string_view trimmed(std::string_view text) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -64,11 +75,13 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Seconds may be written with a fraction; the part before the point counts.
-const char* skip_fraction(const char* at, const char* end) {
+// Behind the whole part of a number: the fraction, in thousandths. Where it ends.
+const char* read_fraction(const char* at, const char* end, std::int64_t& thousandths) {
+  thousandths = 0;
   if (at == end || *at != '.') return at;
-  ++at;
-  while (at != end && *at >= '0' && *at <= '9') ++at;
+  std::int64_t unit = 100;
+  for (++at; at != end && *at >= '0' && *at <= '9'; ++at, unit /= 10)
+    thousandths += unit * (*at - '0');
   return at;
 }
 
@@ -96,6 +109,7 @@ class SwfReader {
         return tl::unexpected(ok.error());
     }
     sort_by_submission(trace_.workload.jobs);
+    settle_ticks(trace_.workload);
     if (options_.think_times)
       if (Status ok =
               settle_preceding(trace_, options_, {kFieldNames[kPreceding], kFieldNames[kThink]});
@@ -117,6 +131,7 @@ class SwfReader {
   void comment(std::string_view text) {
     text = trimmed(text);
     trace_.workload.comments.emplace_back(text);
+    if (text.starts_with(kNameNote)) note(text);
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos) return;
     const std::string_view key = text.substr(0, colon);
@@ -125,6 +140,21 @@ class SwfReader {
     std::int64_t number = 0;
     std::from_chars(value.data(), value.data() + value.size(), number);
     if (number > 0) trace_.workload.max_procs = number;
+  }
+
+  // "Note: user 3 is ann".
+  void note(std::string_view text) {
+    zero_is_no_limit_ = zero_is_no_limit_ || text == kNoLimitNote;
+    text.remove_prefix(kNameNote.size());
+    const auto kind = text.substr(0, text.find(' '));
+    if (kind != "user" && kind != "group" && kind != "queue") return;
+    text.remove_prefix(std::min(kind.size() + 1, text.size()));
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    constexpr std::string_view kIs = " is ";
+    if (error == std::errc{} && text.starts_with(kIs))
+      names_[{kind.front(), number}] = text.substr(kIs.size());
   }
 
   Status issue(std::size_t field, std::string what, bool skipped) {
@@ -142,13 +172,18 @@ class SwfReader {
         if (field > kLimit) break;  // the archive's older logs leave the last fields out
         return issue(field, fmt::format("the line has {} of 18 fields", field), true);
       }
+      const bool is_negative = *at == '-';
       const auto [next, error] = std::from_chars(at, end, n[field]);
-      const char* const after = skip_fraction(next, end);
+      std::int64_t thousandths = 0;
+      const char* const after = read_fraction(next, end, thousandths);
       if (error != std::errc{} || (after != end && *after != ' ' && *after != '\t'))
         return issue(field,
                      fmt::format("\"{}\" is not a number", printable({at, std::size_t(end - at)})),
                      true);
       at = after;
+      if (is_time(field))
+        n[field] = std::clamp(n[field], -kMostSeconds, kMostSeconds) * kMsPerSecond +
+                   (is_negative ? -thousandths : thousandths);
     }
     return take(n);
   }
@@ -159,13 +194,16 @@ class SwfReader {
     job.submit = n[kSubmit];
     job.run = n[kRun];
     job.procs = n[kProcs] > 0 ? n[kProcs] : n[kAllocated];
-    job.limit = n[kLimit] > 0 ? n[kLimit] : n[kRun];
+    const bool has_none = n[kLimit] == 0 && zero_is_no_limit_;
+    job.limit = n[kLimit] > 0 || has_none ? n[kLimit] : n[kRun] == 0 ? kMsPerSecond : n[kRun];
     if (job.id < 1) return issue(kId, fmt::format("{} is not above 0", job.id), true);
     if (!ids_.insert(job.id).second)
       return issue(kId, fmt::format("job {} is here twice", job.id), true);
-    if (job.submit < 0)
-      return issue(kSubmit, fmt::format("{} is before the begin", job.submit), true);
-    if (job.run <= 0) return issue(kRun, fmt::format("{} is not above 0", job.run), true);
+    if (job.submit < 0) return issue(kSubmit, shown(job.submit) + " is before the begin", true);
+    if (job.run < 0) return issue(kRun, shown(job.run) + " is below 0", true);
+    constexpr std::int64_t kCancelled = 5;
+    if (job.run == 0 && n[kStatus] == kCancelled && n[kAllocated] <= 0)
+      return issue(kRun, "it was cancelled before it ran", true);
     if (job.procs <= 0)
       return issue(kProcs, "neither requested nor allocated processors are known", true);
     if (job.submit > kTimeMax / 4 || job.run > kTimeMax / 4 || job.limit > kTimeMax / 4)
@@ -176,14 +214,15 @@ class SwfReader {
                    fmt::format("{} processors asked for, the machine has {}", job.procs, most),
                    true);
     if (job.submit < last_submit_)
-      if (Status ok =
-              issue(kSubmit, fmt::format("{} is before the line above it", job.submit), false);
+      if (Status ok = issue(kSubmit, shown(job.submit) + " is before the line above it", false);
           !ok)
         return ok;
     last_submit_ = std::max(last_submit_, job.submit);
     job.line = line_;
     if (Status ok = trace_.cut_overrun(job, kFieldNames[kRun], options_); !ok) return ok;
-    const auto name = [](char kind, std::int64_t number) {
+    const auto name = [this](char kind, std::int64_t number) {
+      if (const auto known = names_.find({kind, number}); known != names_.end())
+        return known->second;
       return number < 0 ? std::string() : kind + std::to_string(number);
     };
     job.user = name('u', n[kUser]);
@@ -197,10 +236,14 @@ class SwfReader {
     return {};
   }
 
+  static std::string shown(std::int64_t ms) { return seconds_text(ms, kMsPerSecond); }
+
   std::string_view bytes_;
   const SwfOptions& options_;
   SwfTrace trace_;
   std::unordered_set<std::int64_t> ids_;
+  std::map<std::pair<char, std::int64_t>, std::string> names_;  // by the first letter of their kind
+  bool zero_is_no_limit_ = false;
   std::size_t line_ = 0;
   Time last_submit_ = 0;
 };
@@ -210,7 +253,8 @@ class SwfReader {
 Status SwfTrace::add_issue(TraceIssue issue, const SwfOptions& options) {
   if (options.strict)
     return fail(Errc::invalid_argument, fmt::format("{}: {}", issue.field, issue.what),
-                fmt::format("line {}", issue.line));
+                issue.column == 0 ? fmt::format("line {}", issue.line)
+                                  : fmt::format("line {}, column {}", issue.line, issue.column));
   ++issue_count;
   skipped += issue.skipped;
   if (issues.size() < kKeptIssues) issues.push_back(std::move(issue));
@@ -220,8 +264,10 @@ Status SwfTrace::add_issue(TraceIssue issue, const SwfOptions& options) {
 Status SwfTrace::cut_overrun(TraceJob& job, const char* field, const SwfOptions& options) {
   const Duration most = saturating_add(job.limit, options.overrun);
   if (job.limit == 0 || job.run <= most || options.keep_overruns) return {};
-  std::string what = fmt::format("{} is above the limit {}, cut ", job.run, job.limit);
-  what += most == job.limit ? "there" : fmt::format("at {}", most);
+  const auto shown = [](Duration ms) { return seconds_text(ms, kMsPerSecond); };
+  std::string what =
+      fmt::format("{} is above the limit {}, cut ", shown(job.run), shown(job.limit));
+  what += most == job.limit ? "there" : "at " + shown(most);
   job.run = most;
   return add_issue({job.line, field, std::move(what), false}, options);
 }

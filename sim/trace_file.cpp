@@ -13,6 +13,9 @@
 #include <fmt/core.h>
 
 #include "base/whole_file.hpp"
+#include "sim/formats/json_text.hpp"
+#include "sim/formats/records.hpp"
+#include "sim/formats/sacct.hpp"
 #include "sim/preceding.hpp"
 
 namespace holon::sim {
@@ -38,6 +41,7 @@ class JsonLinesReader {
       if (Status ok = record(line); !ok) return tl::unexpected(ok.error());
     }
     sort_by_submission(trace_.workload.jobs);
+    settle_ticks(trace_.workload);
     if (options_.think_times)
       if (Status ok = settle_preceding(trace_, options_, {"preceding", "think"}); !ok)
         return tl::unexpected(ok.error());
@@ -45,24 +49,25 @@ class JsonLinesReader {
   }
 
  private:
-  Status issue(const char* field, std::string what, bool skipped = true) {
-    return trace_.add_issue({line_, field, std::move(what), skipped}, options_);
+  Status issue(const char* field, std::string what, bool skipped = true, std::size_t column = 0) {
+    return trace_.add_issue({line_, field, std::move(what), skipped, column}, options_);
   }
 
   Status record(std::string_view line) {
-    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+    const auto parsed = parse_json_text(line);
+    if (!parsed) return issue("line", parsed.error().what, true, parsed.error().at + 1);
+    const nlohmann::json& json = *parsed;
     if (!json.is_object()) return issue("line", "this is not a JSON object");
     TraceJob job;
     job.id = static_cast<std::int64_t>(line_);
-    job.submit = -1;
+    job.submit = job.run = -1;
     job.procs = 0;
-    for (const auto& [key, field] : {std::pair{"id", &job.id},
-                                     {"submit", &job.submit},
-                                     {"procs", &job.procs},
-                                     {"run", &job.run}})
+    for (const auto& [key, field] : {std::pair{"id", &job.id}, {"procs", &job.procs}})
       if (!number(json, key, *field)) return issue(key, "it is no number, or too large");
-    job.limit = job.run;
-    if (!number(json, "limit", job.limit)) return issue("limit", "it is no number, or too large");
+    for (const auto& [key, field] : {std::pair{"submit", &job.submit}, {"run", &job.run}})
+      if (!time(json, key, *field)) return issue(key, "it is no number, or too large");
+    job.limit = job.run == 0 ? kMsPerSecond : job.run;  // an exact estimate, and none is not meant
+    if (!time(json, "limit", job.limit)) return issue("limit", "it is no number, or too large");
     for (const auto& [key, field] : {std::pair{"user", &job.user},
                                      {"group", &job.group},
                                      {"queue", &job.queue},
@@ -72,9 +77,10 @@ class JsonLinesReader {
     for (const auto& [key, field] :
          {std::pair{"preemptible", &job.preemptible}, {"checkpoints", &job.checkpoints}})
       if (!flag(json, key, *field)) return issue(key, "it is neither true nor false");
-    for (const auto& [key, field] : {std::pair{"preceding", &job.preceding}, {"think", &job.think}})
-      if (options_.think_times && !number(json, key, *field))
-        return issue(key, "it is no number, or too large");
+    if (options_.think_times && !number(json, "preceding", job.preceding))
+      return issue("preceding", "it is no number, or too large");
+    if (options_.think_times && !time(json, "think", job.think))
+      return issue("think", "it is no number, or too large");
     if (job.preceding < 1) job.preceding = kNoJob;
     job.line = line_;
     return take(std::move(job));
@@ -87,6 +93,15 @@ class JsonLinesReader {
     const double value = at->is_number() ? at->get<double>() : HUGE_VAL;
     if (!(value >= -9e15 && value <= 9e15)) return false;
     into = static_cast<std::int64_t>(value);
+    return true;
+  }
+  // Seconds, to ms.
+  static bool time(const nlohmann::json& json, const char* key, std::int64_t& into) {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return true;
+    const double value = at->is_number() ? at->get<double>() : HUGE_VAL;
+    if (!(value >= -9e12 && value <= 9e12)) return false;
+    into = std::llround(value * kMsPerSecond);
     return true;
   }
   static bool text(const nlohmann::json& json, const char* key, std::string& into) {
@@ -110,15 +125,16 @@ class JsonLinesReader {
     if (!ids_.insert(job.id).second)
       return issue("id", fmt::format("job {} is here twice", job.id));
     if (job.submit < 0) return issue("submit", "it is missing, or below 0 (seconds; 0 or more)");
-    if (job.procs < 1) return issue("procs", "a number above 0 is needed");
-    if (job.run < 1) return issue("run", "a number above 0 is needed");
+    if (job.procs < 1) return issue("procs", "it is missing, or not above 0");
+    if (job.run < 0) return issue("run", "it is missing, or below 0 (seconds; 0 or more)");
     if (job.limit < 0) return issue("limit", "it is below 0");
     if (options_.procs > 0 && job.procs > options_.procs)
       return issue("procs",
                    fmt::format("{} asked for, the machine has {}", job.procs, options_.procs));
     if (job.submit < last_submit_)
       if (Status ok =
-              issue("submit", fmt::format("{} is before the line above it", job.submit), false);
+              issue("submit",
+                    seconds_text(job.submit, kMsPerSecond) + " is before the line above it", false);
           !ok)
         return ok;
     last_submit_ = std::max(last_submit_, job.submit);
@@ -169,13 +185,18 @@ std::string why_no_jobs(const SwfTrace& trace) {
   return trace.skipped == 0 ? "the trace has no jobs" : "no job is left to simulate";
 }
 
+Result<SwfTrace> read_trace(std::string_view bytes, const SwfOptions& options) {
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '['))
+    return is_records(bytes) ? read_records(bytes, options) : read_json_lines(bytes, options);
+  return is_sacct(bytes) ? read_sacct(bytes, options) : read_swf(bytes, options);
+}
+
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options) {
   if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
   Result<std::string> bytes = read_maybe_gzipped(path);
   if (!bytes) return tl::unexpected(bytes.error());
-  const std::size_t first = bytes->find_first_not_of(" \t\r\n");
-  const bool json = first != std::string::npos && (*bytes)[first] == '{';
-  Result<SwfTrace> trace = json ? read_json_lines(*bytes, options) : read_swf(*bytes, options);
+  Result<SwfTrace> trace = read_trace(*bytes, options);
   if (!trace)
     return fail(trace.error().code, trace.error().what, path + ", " + trace.error().where);
   return trace;

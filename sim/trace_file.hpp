@@ -1,8 +1,9 @@
-// trace_file.hpp - a trace from a file: SWF or JSON Lines, plain or gzipped.
+// trace_file.hpp - a trace from a file, plain or gzipped: SWF, JSON Lines, or what `holon history
+// --json` and Slurm's `sacct -P` print (formats/).
 //
 // A JSON line is {"id": 1, "submit": 0, "procs": 4, "limit": 3600, "run": 100, "user": "ann",
 // "group": "g", "queue": "q", "preceding": 7, "think": 60}; submit, procs and run are needed, an id
-// is the line number where it is missing.
+// is the line number where it is missing. Times are seconds, and may have fractions.
 #pragma once
 #include <string>
 #include <string_view>
@@ -15,8 +16,10 @@ namespace holon::sim {
 // Errors: as read_swf.
 Result<SwfTrace> read_json_lines(std::string_view bytes, const SwfOptions& options);
 
-// By its content: gzip has a magic number, JSON Lines begin with '{'. Errors: not_found, system, as
-// read_swf.
+// What a text is, by its content.
+Result<SwfTrace> read_trace(std::string_view bytes, const SwfOptions& options);
+
+// The same of a file; gzip has a magic number. Errors: not_found, system, as read_swf.
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options);
 
 // Why a trace without jobs has none. REQUIRES: it has none.

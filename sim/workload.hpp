@@ -9,8 +9,9 @@
 namespace holon::sim {
 
 inline constexpr std::int64_t kNoJob = -1;
+inline constexpr std::int64_t kMsPerSecond = 1000;
 
-// Times are seconds from the begin of the trace.
+// Times are ticks of its workload from the begin of the trace.
 struct TraceJob {
   std::int64_t id = 0;
   Time submit = 0;
@@ -35,7 +36,14 @@ struct Workload {
   std::vector<TraceJob> jobs;  // sorted by (submit, id)
   std::int64_t max_procs = 0;  // of the machine the trace is from, as its header says; 0: not said
   std::vector<std::string> comments;
+  std::int64_t ticks_per_second = 1;  // or 1000: where a time is no whole number of seconds
 };
+
+// Of a workload that counts in ms: seconds are its ticks where no time of a job has a fraction.
+void settle_ticks(Workload& workload);
+
+// "12", "12.5": seconds, with as many places as there are.
+std::string seconds_text(std::int64_t ticks, std::int64_t ticks_per_second);
 
 // Orders jobs by (submit, id), equal ones as they were. Complexity: linear where they are in this
 // order already, as most logs are; otherwise n log n moves of a job.
@@ -46,7 +54,8 @@ struct TraceIssue {
   std::size_t line = 0;
   std::string field;
   std::string what;
-  bool skipped = false;  // the job was left out; else it was mended
+  bool skipped = false;    // the job was left out; else it was mended
+  std::size_t column = 0;  // of the line, from 1; 0: all of it
 };
 
 }  // namespace holon::sim

@@ -1,5 +1,7 @@
 #include "cli/show/job_json.hpp"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "resource/jobspec/ordered_json.hpp"
@@ -9,14 +11,37 @@ namespace holon::cli {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+bool has_index(const msg::JobRecord& job) {
+  return job.array != 0 && job.tasks == 0;
+}
+
+// Indented, without the index that it has not. A line feed within a string is written as \n, so
+// that each line begins with a key or a bracket.
+std::string lines_of(const msg::JobRecord& job) {
+  std::string text = transport::to_json(job, 2);
+  if (has_index(job)) return text;
+  const auto begin = text.find("\n  \"index\": ");
+  if (begin != std::string::npos) text.erase(begin, text.find('\n', begin + 1) - begin);
+  return text;
+}
+
+}  // namespace
+
 Json to_json(const msg::JobRecord& job) {
-  return Json::parse(transport::to_json(job));
+  Json json = Json::parse(transport::to_json(job));
+  if (!has_index(job)) json.erase("index");
+  return json;
 }
 
 std::string pretty(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string json_text(const msg::JobRecord& job) {
+  return lines_of(job) + "\n";
+}
 std::string json_text(const std::vector<msg::JobRecord>& jobs) {
   JsonJobs text;
   std::string all = text.next(jobs);
@@ -36,8 +61,7 @@ std::string JsonJobs::next(const std::vector<msg::JobRecord>& jobs) {
   std::string text = begun_ ? "" : "{\n  \"jobs\": [";
   for (const auto& job : jobs) {
     text += any_ ? ",\n    " : "\n    ";
-    // A line feed within a string is written as \n, so that each of these begins a line.
-    for (const char c : transport::to_json(job, 2)) {
+    for (const char c : lines_of(job)) {
       text += c;
       if (c == '\n') text += "    ";
     }
@@ -46,8 +70,9 @@ std::string JsonJobs::next(const std::vector<msg::JobRecord>& jobs) {
   begun_ = true;
   return text;
 }
-std::string JsonJobs::end() {
-  return next({}) + (any_ ? "\n  ]\n}\n" : "]\n}\n");
+std::string JsonJobs::end(std::int64_t cores) {
+  const std::string behind = cores > 0 ? fmt::format(",\n  \"cores\": {}\n}}\n", cores) : "\n}\n";
+  return next({}) + (any_ ? "\n  ]" : "]") + behind;
 }
 
 std::string json_text(const msg::TreeNode& node) {

@@ -11,6 +11,7 @@
 
 namespace holon::cli {
 
+// Only a task of an array has an index.
 nlohmann::ordered_json to_json(const msg::JobRecord& job);
 
 // Indented, with a newline at the end; bytes that are not UTF-8 are replaced.
@@ -18,6 +19,7 @@ std::string pretty(const nlohmann::ordered_json& json);
 
 // As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
 // compile.
+std::string json_text(const msg::JobRecord& job);
 std::string json_text(const std::vector<msg::JobRecord>& jobs);     // {"jobs": [...]}
 std::string json_text(const std::vector<msg::StateCount>& counts);  // {"counts": {"FAILED": 3}}
 std::string json_text(const std::vector<msg::Usage>& usages);       // {"usage": [...]}
@@ -25,7 +27,8 @@ std::string json_text(const std::vector<msg::Usage>& usages);       // {"usage":
 class JsonJobs {
  public:
   std::string next(const std::vector<msg::JobRecord>& jobs);
-  std::string end();
+  // `cores`: of the machine they ran on; 0: nobody says.
+  std::string end(std::int64_t cores = 0);
 
  private:
   bool begun_ = false, any_ = false;

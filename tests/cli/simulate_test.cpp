@@ -143,14 +143,14 @@ TEST(Simulate, AConfigurationThatNamesNoDepthChangesNone) {
 TEST(Simulate, TheResultsSayHowManyJobsAPassLooksAt) {
   const TraceFile trace(deep_queue());
   EXPECT_THAT(simulate(trace.name(), {"--conf", "job.grace=5s"}).out,
-              HasSubstr("waiting jobs looked at in a pass: all\n"));
+              HasSubstr("waiting jobs that the scheduler tries: all\n"));
   EXPECT_THAT(simulate(trace.name(), {"--conf", "queue.depth=7"}).out,
-              HasSubstr("waiting jobs looked at in a pass: 7\n"));
+              HasSubstr("waiting jobs that the scheduler tries: 7\n"));
   EXPECT_THAT(
       simulate(trace.name(), {"--conf", "queue.depth=7", "--conf", "queues.a.depth=9", "--conf",
                               "queues.b.depth=1000000", "--conf", "queue.default=a"})
           .out,
-      HasSubstr("waiting jobs looked at in a pass: 9 of queue a, all of queue b\n"));
+      HasSubstr("waiting jobs that the scheduler tries: 9 of queue a, all of queue b\n"));
   EXPECT_THAT(simulate(trace.name(), {"--json", "--queue-depth", "7"}).out,
               HasSubstr("\"queue_depth\": {\n      \"default\": 7\n    }"));
 }

@@ -39,7 +39,7 @@ std::string page_of(int jobs, const std::vector<ReportInput::Ended>& ends = {}) 
   };
   const auto runs = run_study(workload, plan).value();
   return html_report(
-      {"many jobs", {{"machine", "256 processors"}}, workload, runs, kProcs, 1, ends, ""});
+      {"many jobs", {{"machine", "256 processors"}}, workload, runs, kProcs, ends, ""});
 }
 
 // A page in a folder of its own, which a browser opens.

@@ -30,7 +30,8 @@ struct LiveExample {
     run_.name = "easy";
     run_.result.first_submit = 1'000;
     run_.result.end = 25'750;
-    run_.metrics = measure(workload, run_.result, 2, kTau * 1'000);
+    workload.ticks_per_second = 1'000;
+    run_.metrics = measure(workload, run_.result, 2);
     runs.push_back(run_);
   }
   std::string page() const {
@@ -40,7 +41,6 @@ struct LiveExample {
                         workload,
                         runs,
                         2,
-                        1'000,
                         {Ended::completed, Ended::failed, Ended::runs},
                         "a note"});
   }

@@ -12,6 +12,7 @@
 #include "cli/show/csv.hpp"
 #include "cli/show/job_fields.hpp"
 #include "cli/show/job_json.hpp"
+#include "cli/show/swf_jobs.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
@@ -26,7 +27,7 @@ namespace {
 struct HistoryArgs {
   msg::JobsRequest request;
   std::int64_t limit = 0;
-  bool json = false, csv = false;
+  bool json = false, csv = false, swf = false;
   std::vector<const JobField*> fields;  // empty: the usual ones
 };
 
@@ -46,11 +47,15 @@ class Rows {
     if (args_.csv) call_.io.out << csv_titles();
   }
 
+  // Of the machine, where the jobs become a trace.
+  void set_machine(const msg::TreeNode& machine) { machine_ = machine; }
+
   void add(const std::vector<msg::JobRecord>& jobs, bool more) {
     if (args_.json) {
       call_.io.out << json_.next(jobs);
       return;
     }
+    if (args_.swf) return add_to_trace(jobs);
     for (const auto& job : jobs) {
       if (args_.csv)
         call_.io.out << csv_row(job);
@@ -60,10 +65,23 @@ class Rows {
     if (!args_.csv) call_.io.out << table_.render_next(call_.io, more) << std::flush;
   }
   void end() {
-    if (args_.json) call_.io.out << json_.end();
+    if (args_.json) call_.io.out << json_.end(machine_.cores);
+    if (!args_.swf) return;
+    sim::SwfHeader header;
+    header.computer = machine_.name;
+    header.note = "written by holon " HOLON_VERSION;
+    header.procs = machine_.cores;
+    header.nodes = machine_.nodes;
+    call_.io.out << sim::swf_text(std::move(trace_), header);
   }
 
  private:
+  // An array's tasks are jobs; the array is none.
+  void add_to_trace(const std::vector<msg::JobRecord>& jobs) {
+    for (const auto& job : jobs)
+      if (job.tasks == 0) trace_.push_back(swf_job(job));
+  }
+
   void add_row(const msg::JobRecord& job) {
     std::vector<Table::Cell> row;
     for (const auto* field : fields_)
@@ -76,6 +94,8 @@ class Rows {
   std::vector<const JobField*> fields_;
   Table table_;
   JsonJobs json_;
+  msg::TreeNode machine_;
+  std::vector<sim::SwfJob> trace_;
   Time now_ = instance::wall_clock_ms();
 };
 
@@ -177,21 +197,26 @@ Status keep_read(Result<Target> read, Target& target) {
 }
 
 Status read_results(const std::string& text, msg::JobFilter& filter) {
-  filter.states.assign(1, "");
+  std::vector<std::string> typed(1);
   for (const char c : text)
     if (c == ',')
-      filter.states.emplace_back();
+      typed.emplace_back();
     else
-      filter.states.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      typed.back() += c;
   static constexpr auto kResults =
       std::to_array<std::string_view>({"COMPLETED", "FAILED", "CANCELED", "TIMEOUT", "REJECTED"});
-  for (const auto& state : filter.states)
+  filter.states.clear();
+  for (const auto& word : typed) {
+    std::string state = word;
+    for (char& c : state) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     if (std::find(kResults.begin(), kResults.end(), state) == kResults.end())
       return fail(
           Errc::invalid_argument,
           fmt::format("'{}' is no result; completed, failed, canceled, timeout and rejected "
                       "are",
-                      state));
+                      word));
+    filter.states.push_back(std::move(state));
+  }
   return {};
 }
 
@@ -227,7 +252,10 @@ void add_sieve(Parser& parser, HistoryArgs& args) {
           "--format",
           [&args](const std::string& text) { return keep_read(parse_fields(text), args.fields); },
           "FIELD,...", "these columns, as of holon jobs")
-      .flag("--csv", args.csv, "comma-separated, with a line of titles; times in seconds");
+      .flag("--csv", args.csv, "comma-separated, with a line of titles; times in seconds")
+      .flag("--swf", args.swf,
+            "a trace in the Standard Workload Format, as holon simulate takes it: tasks of arrays "
+            "are jobs");
 }
 
 Status check_history(const HistoryArgs& args) {
@@ -239,10 +267,13 @@ Status check_history(const HistoryArgs& args) {
   if (auto good = msg::check_glob(args.request.filter.name); !good)
     return misfit(good.error().what, "--name");
   if (args.json && args.csv) return misfit("one of --json and --csv", "--csv");
+  if (args.swf && (args.json || args.csv)) return misfit("one of --json, --csv and --swf", "--swf");
   const bool by = !args.request.by.empty();
   if (by && args.limit > 0) return misfit("not with --by", "--limit");
   if (by && !args.fields.empty()) return misfit("not with --by", "--format");
   if (args.csv && !args.fields.empty()) return misfit("not with --csv, which has all", "--format");
+  if (args.swf && (by || args.limit > 0 || args.request.recursive || !args.fields.empty()))
+    return misfit("not with --by, --limit, --recursive and --format", "--swf");
   if (args.request.tasks && (by || args.limit > 0 || args.request.recursive))
     return misfit("not with --by, --limit and --recursive", "--tasks");
   return {};
@@ -264,19 +295,20 @@ int verb_history(Invocation& call) {
       .note(
           "WAIT is from submission to start, TIME from start to end, CPU what the tasks computed, "
           "with the processes they waited for; USE is CPU in percent of the cores' time. MEMORY is "
-          "the largest resident size of each task, added up over the job's tasks. Of a job that "
-          "was "
-          "run again (--requeue) all is of the last attempt.")
+          "the largest resident size of each task, added up over the job's tasks. For a job that "
+          "was run again (--requeue) only its last attempt is counted.")
       .note(
           "Added up, WAIT and RUN are means over the jobs that started, CORE-TIME is the time of "
           "the cores they held, and MEMORY the most that one job had. A day is that of the end. Of "
           "an array each task counts; in a list it is one line, with --tasks followed by them.")
       .example("holon history --since -1d --by user", "who has used what since yesterday")
       .example("holon history --filter failed --name 'sweep-*'", "what went wrong in a campaign")
-      .example("holon history --csv > jobs.csv", "for a spreadsheet");
+      .example("holon history --csv > jobs.csv", "for a spreadsheet")
+      .example("holon history --since -30d --swf > mine.swf", "a trace of one's own last month");
   if (const auto code = parser.parse(call)) return *code;
   if (auto sound = check_history(args); !sound) return report(call, "history", sound.error());
   args.request.limit = static_cast<std::uint64_t>(args.limit);
+  args.request.tasks = args.request.tasks || args.swf;
   args.request.all = true;
   if (args.request.filter.states.empty()) args.request.filter.states = {"INACTIVE"};
   auto client = connect_to_instance(call);
@@ -286,6 +318,10 @@ int verb_history(Invocation& call) {
     return shown ? kOk : report(call, "history", shown.error());
   }
   Rows rows(call, args);
+  // Of an instance that is over nobody says how large it was.
+  if (const auto machine = args.json || args.swf ? client->status() : Result<msg::TreeNode>();
+      machine)
+    rows.set_machine(*machine);
   if (const auto listed = list_ended(*client, args, rows); !listed)
     return report(call, "history", listed.error());
   rows.end();

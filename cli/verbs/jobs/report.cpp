@@ -22,7 +22,6 @@
 namespace holon::cli {
 namespace {
 
-constexpr std::int64_t kTicks = 1'000;   // of a second: records are in ms
 constexpr std::size_t kMostDamage = 10;  // findings that are told
 
 struct ReportArgs {
@@ -271,13 +270,13 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
   sim::PolicyRun run;
   run.name = node && !node->policy.empty() ? node->policy : "as recorded";
   run.result = std::move(all.result);
-  run.metrics = sim::measure(all.workload, run.result, procs, sim::kTau * kTicks);
+  all.workload.ticks_per_second = sim::kMsPerSecond;  // records are in ms
+  run.metrics = sim::measure(all.workload, run.result, procs);
   const std::vector<sim::PolicyRun> runs = {std::move(run)};
   const std::string title = !args.title.empty() ? args.title
                             : node              ? fmt::format("holon {}", node->path)
                                                 : std::string("holon");
-  return sim::html_report({title, std::move(facts), all.workload, runs, procs, kTicks,
-                           std::move(all.ends),
+  return sim::html_report({title, std::move(facts), all.workload, runs, procs, std::move(all.ends),
                            "Jobs that run are shown as they are now. For a retried job only its "
                            "last attempt is counted."});
 }

@@ -14,6 +14,7 @@
 #include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/policies.hpp"
 #include "policy/program.hpp"
+#include "policy/rehearsal.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "sim/trace_file.hpp"
 
@@ -32,15 +33,30 @@ int verb_policy_check(Invocation& call) {
   std::string file;
   Parser parser("policy check", "read a policy and say what is in it, or what is wrong with it");
   parser.required("FILE", file, "a policy in Lua")
+      .note(
+          "Each of its functions is called once, about a job that is made up, and its answer is "
+          "shown. Exit code 2: the text is wrong, or a function failed.")
       .example("holon policy check mine.lua", "is it right so far?");
   if (const auto code = parser.parse(call)) return *code;
-  const auto policy = described(file);
-  if (!policy) return report(call, "policy check", policy.error());
-  call.io.out << fmt::format("{}: base {}\n", file, policy->base);
-  for (const auto& function : policy->functions)
-    call.io.out << fmt::format("{}:{}: {}\n", file, function.line, function.name);
-  tell_near_misses(call.io, file, *policy);
-  return kOk;
+  const auto read = read_policy(file);
+  if (!read) return report(call, "policy check", read.error());
+  const policy::Description& policy = read->description;
+  const auto program = policy::compile(read->name, read->text);
+  if (!program) return report(call, "policy check", program.error());
+  call.io.out << fmt::format("{}: base {}\n", file, policy.base);
+  tell_near_misses(call.io, file, policy);
+  const auto asked = policy::rehearse(**program, policy);
+  if (!asked.empty()) call.io.out << fmt::format("asked about a job of {}:\n", policy::kMadeUpJob);
+  int code = kOk;
+  for (const auto& function : asked) {
+    if (function.trouble.empty()) {
+      call.io.out << fmt::format("{}:{}: {}: {}\n", file, function.line, function.name,
+                                 function.answer);
+      continue;
+    }
+    code = report(call, "policy check", {Errc::invalid_argument, function.trouble, {}});
+  }
+  return code;
 }
 
 struct TestOptions {
@@ -81,7 +97,8 @@ std::vector<Longer> who_waits_longer(const sim::Workload& workload, const sim::P
   return all;
 }
 
-void tell_who_waits_longer(Io& io, const std::vector<Longer>& longer, const std::string& base) {
+void tell_who_waits_longer(Io& io, const std::vector<Longer>& longer, const std::string& base,
+                           std::int64_t ticks_per_second) {
   if (longer.empty()) {
     io.out << fmt::format("\nno job waits longer than under {}\n", base);
     return;
@@ -90,8 +107,9 @@ void tell_who_waits_longer(Io& io, const std::vector<Longer>& longer, const std:
                         longer.size() == 1 ? "job waits" : "jobs wait", base);
   for (std::size_t i = 0; i < std::min(kShownJobs, longer.size()); ++i)
     io.out << fmt::format("  job {}{}: {} s, and not {} s\n", longer[i].job,
-                          longer[i].user.empty() ? "" : " of " + longer[i].user, longer[i].mine,
-                          longer[i].base);
+                          longer[i].user.empty() ? "" : " of " + longer[i].user,
+                          sim::seconds_text(longer[i].mine, ticks_per_second),
+                          sim::seconds_text(longer[i].base, ticks_per_second));
 }
 
 void tell_refused(Io& io, const sim::Workload& workload, const sim::PolicyRun& mine) {
@@ -110,7 +128,7 @@ void tell_jobs_left_out(Io& io, const std::string& path, const sim::SwfTrace& tr
                         trace.skipped == 1 ? "" : "s", trace.workload.jobs.size());
   for (const sim::TraceIssue& issue : trace.issues)
     if (issue.skipped) {
-      io.err << fmt::format("{}:{}: {}: {}\n", path, issue.line, issue.field, issue.what);
+      io.err << issue_text(path, issue) << "\n";
       return;
     }
 }
@@ -123,14 +141,14 @@ void tell_cost(Io& io, const sim::PolicyRun& mine, const sim::PolicyRun& base) {
 }
 
 Result<sim::StudyPlan> plan_test(const TestOptions& options, const policy::Description& policy,
-                                 std::int64_t procs) {
+                                 std::int64_t procs, std::int64_t ticks_per_second) {
   auto config = config::load_config(options.conf, simulated_defaults());
   if (!config) return tl::unexpected(config.error());
   sim::StudyPlan plan;
   plan.policies = side_by_side(options.file, policy.base);
   if (Status read = config::add_policies(*config, plan.policies); !read)
     return tl::unexpected(read.error());
-  plan.options.config = in_seconds(config->scheduler, std::nullopt);
+  plan.options.config = in_ticks(config->scheduler, std::nullopt, ticks_per_second);
   plan.procs = procs;
   plan.machine = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
     return std::make_unique<qmanager::FlatMachine>(procs);
@@ -143,7 +161,9 @@ int verb_policy_test(Invocation& call) {
   Parser parser("policy test", "replay a trace under a policy, and under built-in ones beside it");
   parser.required("FILE", options.file, "a policy in Lua")
       .group("Options")
-      .option("--trace", options.trace, "TRACE", "SWF or JSON Lines, plain or gzipped")
+      .option(
+          "--trace", options.trace, "TRACE",
+          "SWF, JSON Lines, or what holon history --json or sacct -P prints; - is standard input")
       .option("--procs", options.procs, "P",
               "processors of the machine (default: the trace's MaxProcs)")
       .option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance")
@@ -152,6 +172,7 @@ int verb_policy_test(Invocation& call) {
   const auto failed = [&](const Error& error) { return report(call, "policy test", error); };
   if (options.trace.empty())
     return failed({Errc::invalid_argument, "name a trace to replay", "--trace"});
+  if (options.trace == "-") options.trace = "/dev/stdin";
   if (options.procs && *options.procs < 1)
     return failed({Errc::invalid_argument,
                    fmt::format("{} is not accepted, at least 1 is", *options.procs), "--procs"});
@@ -162,10 +183,10 @@ int verb_policy_test(Invocation& call) {
   if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
-  const std::int64_t procs = options.procs.value_or(trace->workload.max_procs);
-  if (procs < 1)
-    return failed({Errc::invalid_argument, "it has no MaxProcs: give --procs N", options.trace});
-  const auto plan = plan_test(options, *policy, procs);
+  const auto procs = processors_of(options.trace, trace->workload, options.procs);
+  if (!procs) return failed(procs.error());
+  const std::int64_t ticks = trace->workload.ticks_per_second;
+  const auto plan = plan_test(options, *policy, *procs, ticks);
   if (!plan) return failed(plan.error());
   const auto runs = sim::run_study(trace->workload, *plan);
   if (!runs) return failed(runs.error());
@@ -176,7 +197,7 @@ int verb_policy_test(Invocation& call) {
   call.io.out << sim::metrics_summary(*runs);
   tell_refused(call.io, trace->workload, mine);
   tell_cost(call.io, mine, base);
-  tell_who_waits_longer(call.io, who_waits_longer(trace->workload, mine, base), base.name);
+  tell_who_waits_longer(call.io, who_waits_longer(trace->workload, mine, base), base.name, ticks);
   tell_troubles(call.io, mine);
   return kOk;
 }

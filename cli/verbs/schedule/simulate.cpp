@@ -67,19 +67,23 @@ class SimulationProgress {
   bool shown_ = false;
 };
 
-// Seconds of real time since it was last asked, rounded to the nearest.
+// Ticks of real time since it was last asked; what is less than one is kept for the next time.
 class Stopwatch {
  public:
+  explicit Stopwatch(std::int64_t ticks_per_second)
+      : tick_(std::chrono::steady_clock::duration(std::chrono::seconds(1)) / ticks_per_second) {}
+
   Duration operator()() {
     const auto now = std::chrono::steady_clock::now();
     rest_ += now - last_;
     last_ = now;
-    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(rest_);
-    rest_ -= whole;
-    return whole.count();
+    const Duration whole = rest_ / tick_;
+    rest_ -= whole * tick_;
+    return whole;
   }
 
  private:
+  std::chrono::steady_clock::duration tick_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
   std::chrono::steady_clock::duration rest_{};
 };
@@ -87,8 +91,7 @@ class Stopwatch {
 void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
   for (std::size_t i = 0; i < trace.issues.size() && i < kShownIssues; ++i) {
     const sim::TraceIssue& issue = trace.issues[i];
-    io.err << fmt::format("{}:{}: {}: {}{}\n", path, issue.line, issue.field, issue.what,
-                          issue.skipped ? "; the job is left out" : "");
+    io.err << issue_text(path, issue) << (issue.skipped ? "; the job is left out\n" : "\n");
   }
   if (trace.issue_count > 0)
     io.err << fmt::format("{}: {} issue{}, {} job{} left out, {} simulated\n", path,
@@ -152,12 +155,12 @@ Result<sim::GraphMachine> graph_of(const std::string& resources) {
               where + (why.where.empty() ? "" : ": " + why.where));
 }
 
-Result<sim::GraphMachine> flat_of(const std::string& trace, std::int64_t procs) {
-  if (procs <= 0) return fail(Errc::invalid_argument, "it has no MaxProcs: give --procs N", trace);
-  const auto make = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
+Result<sim::GraphMachine> flat_of(const Result<std::int64_t>& procs) {
+  if (!procs) return tl::unexpected(procs.error());
+  const auto make = [procs = *procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
     return std::make_unique<qmanager::FlatMachine>(procs);
   };
-  return sim::GraphMachine{make, procs};
+  return sim::GraphMachine{make, *procs};
 }
 
 Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOptions& options,
@@ -165,7 +168,8 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
                                           const sim::GraphMachine& machine,
                                           sim::ScheduleFile& schedule) {
   sim::StudyPlan plan;
-  plan.options.config = in_seconds(config.scheduler, options.queue_depth);
+  plan.options.config =
+      in_ticks(config.scheduler, options.queue_depth, trace.workload.ticks_per_second);
   plan.policies = options.policies();
   const bool alone = plan.policies.size() <= 1;
   plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
@@ -177,7 +181,7 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
   SimulationProgress progress(call.io, trace.workload.jobs.size());
   if (call.io.err_terminal && !call.io.dumb && alone)
     plan.options.progress = [&](std::size_t done) { progress(done); };
-  if (options.charge_scheduler) plan.options.charge = Stopwatch();
+  if (options.charge_scheduler) plan.options.charge = Stopwatch(trace.workload.ticks_per_second);
   if (!options.schedule.empty())
     plan.options.watch = [&](Time now, qmanager::Scheduler& scheduler,
                              const qmanager::StepResult& step) {
@@ -203,12 +207,11 @@ int verb_simulate(Invocation& call) {
     graph = std::move(*described);
   }
   const std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
-  const auto trace =
-      sim::read_trace_file(options.trace, {.strict = options.strict,
-                                           .keep_overruns = options.keep_overruns,
-                                           .overrun = config->max_overrun / kConfigTicks,
-                                           .think_times = options.think_times,
-                                           .procs = procs});
+  const auto trace = sim::read_trace_file(options.trace, {.strict = options.strict,
+                                                          .keep_overruns = options.keep_overruns,
+                                                          .overrun = config->max_overrun,
+                                                          .think_times = options.think_times,
+                                                          .procs = procs});
   // A trace that cannot be read is a slip on the command line, as one that is no trace is.
   if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   tell_issues(call.io, options.trace, *trace);
@@ -216,10 +219,10 @@ int verb_simulate(Invocation& call) {
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
   const auto machine = graph
                            ? Result<sim::GraphMachine>(std::move(*graph))
-                           : flat_of(options.trace, procs > 0 ? procs : trace->workload.max_procs);
+                           : flat_of(processors_of(options.trace, trace->workload, options.procs));
   if (!machine) return failed(machine.error());
 
-  sim::ScheduleFile schedule;
+  sim::ScheduleFile schedule(0, "flat", trace->workload.ticks_per_second);
   const auto runs = study(call, options, *config, *trace, *machine, schedule);
   if (!runs) return failed(runs.error());
   for (const sim::PolicyRun& run : *runs) tell_troubles(call.io, run);

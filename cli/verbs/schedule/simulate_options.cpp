@@ -95,7 +95,8 @@ Status check(const SimulateOptions& options) {
 
 void describe(Parser& parser, SimulateOptions& options) {
   parser.required("TRACE", options.trace,
-                  "SWF or JSON Lines, plain or gzipped; - is standard input");
+                  "SWF, JSON Lines, or what holon history --json or sacct -P prints, plain or "
+                  "gzipped; - is standard input");
   parser.option("--procs", options.procs, "P",
                 "processors of the machine (default: the trace's MaxProcs)");
   parser.option("--resources", options.resources, "SHAPE|FILE",
@@ -109,7 +110,7 @@ void describe(Parser& parser, SimulateOptions& options) {
   parser.option("--order", options.order, "batch|event",
                 "one pass per instant (default), or one per event");
   parser.option("--queue-depth", options.queue_depth, "N",
-                "jobs looked at in a pass (default: all)");
+                "how many waiting jobs the scheduler tries (default: all)");
   parser.group("Results");
   parser.json(options.json);
   parser.flag("--timings", options.timings, "with --json: how long each simulation took");
@@ -127,6 +128,15 @@ void describe(Parser& parser, SimulateOptions& options) {
               "(SWF fields 17 and 18)");
   parser.flag("--charge-scheduler", options.charge_scheduler,
               "add the time that decisions really take to virtual time");
+  parser.note(
+      "What a trace is, its content says. holon history says how large its machine was, and so "
+      "does "
+      "an SWF with MaxProcs; for sacct give --procs. Times may have fractions of a second; a run "
+      "time of 0 is less than half of one.");
+  parser.example("holon history --since -30d --json --tasks | holon simulate - --compare fcfs,easy",
+                 "one's own last month under two policies");
+  parser.example("holon simulate sacct.txt --procs 4096 --policy easy",
+                 "a cluster's log, as sacct -P has written it");
   parser.example("holon simulate kth.swf.gz --policy easy --starts easy.csv",
                  "start times under EASY");
   parser.example("holon simulate kth.swf.gz --compare fcfs,easy,conservative --report kth.html",

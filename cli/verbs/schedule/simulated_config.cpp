@@ -15,25 +15,40 @@ config::Config simulated_defaults() {
   return config;
 }
 
-qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
-                                     std::optional<std::int64_t> queue_depth) {
-  const auto to_seconds = [&](qmanager::QueueConfig& queue) {
-    queue.default_duration /= kConfigTicks;
-    queue.duration_offset /= kConfigTicks;
-    queue.chunk_duration /= kConfigTicks;
-    queue.reservation_retry /= kConfigTicks;
-    queue.preempt.grace /= kConfigTicks;
+qmanager::SchedulerConfig in_ticks(qmanager::SchedulerConfig config,
+                                   std::optional<std::int64_t> queue_depth,
+                                   std::int64_t ticks_per_second) {
+  const std::int64_t by = sim::kMsPerSecond / ticks_per_second;  // ms of a tick
+  const auto to_ticks = [&](qmanager::QueueConfig& queue) {
+    queue.default_duration /= by;
+    queue.duration_offset /= by;
+    queue.chunk_duration /= by;
+    queue.reservation_retry /= by;
+    queue.preempt.grace /= by;
     queue.queue_depth = queue_depth.value_or(queue.queue_depth);
   };
-  config.show_length = [](Duration seconds) { return fmt::format("{} s", seconds); };
-  config.priority.ticks_per_second = 1;
+  config.show_length = [ticks_per_second](Duration ticks) {
+    return sim::seconds_text(ticks, ticks_per_second) + " s";
+  };
+  config.priority.ticks_per_second = ticks_per_second;
   for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
                            &config.priority.fairshare.interval})
-    *length = std::max(*length / kConfigTicks, std::min<Duration>(*length, 1));
-  config.limits.lengthen_ticks(kConfigTicks);
-  to_seconds(config.defaults);
-  for (auto& [name, queue] : config.queues) to_seconds(queue);
+    *length = std::max(*length / by, std::min<Duration>(*length, 1));
+  config.limits.lengthen_ticks(by);
+  to_ticks(config.defaults);
+  for (auto& [name, queue] : config.queues) to_ticks(queue);
   return config;
+}
+
+Result<std::int64_t> processors_of(const std::string& file, const sim::Workload& workload,
+                                   std::optional<std::int64_t> procs) {
+  if (const std::int64_t known = procs.value_or(workload.max_procs); known > 0) return known;
+  return fail(Errc::invalid_argument, "it has no MaxProcs: give --procs N", file);
+}
+
+std::string issue_text(const std::string& file, const sim::TraceIssue& issue) {
+  const std::string column = issue.column == 0 ? "" : fmt::format(":{}", issue.column);
+  return fmt::format("{}:{}{}: {}: {}", file, issue.line, column, issue.field, issue.what);
 }
 
 void tell_troubles(Io& io, const sim::PolicyRun& run) {
