@@ -188,8 +188,8 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
     return fmt::format("first come, first served: job {} in front of it waits", first.value());
   const std::int64_t looked_at = queue.walk.considered;
   if (job.why == Why::not_considered && looked_at >= queue.config.queue_depth)
-    return fmt::format("not considered yet: {} of {} pending jobs are looked at (queue-depth {})",
-                       looked_at, queue.pending.size(), queue.config.queue_depth);
+    return fmt::format("behind the first {} in line, and only these are tried (queue.depth = {})",
+                       looked_at, queue.config.queue_depth);
   return {};
 }
 
@@ -226,7 +226,7 @@ Cause cause_without_policy(
   if (std::string rule = rule_against(s, job, now); !rule.empty())
     return {std::move(rule), {}, false};
   if (auto cause = Diagnosis(s, job, now).cause()) return std::move(*cause);
-  return {job.reserved ? "planned" : "not considered yet", {}, false};
+  return {job.reserved ? "planned" : "the scheduler has not tried it yet", {}, false};
 }
 
 }  // namespace

@@ -233,8 +233,9 @@ std::string why_closed(const Queue& queue) {
   if (!queue.started) return "it is stopped";
   const std::int64_t depth = queue.config.queue_depth;
   if (queue.walk.considered >= depth)
-    return fmt::format("no more than {} waiting {} looked at (queue.depth)", depth,
-                       depth == 1 ? "job is" : "jobs are");
+    return fmt::format("only the first {} tried (queue.depth = {})",
+                       depth == 1 ? "waiting job is" : fmt::format("{} waiting jobs are", depth),
+                       depth);
   if (!queue.policy.backfill && queue.walk.blocked_by.value() != 0)
     return fmt::format("first come, first served: job {} waits", queue.walk.blocked_by.value());
   return {};

@@ -187,7 +187,7 @@ TEST(Questions, QueuesThatWouldStartNothingSayWhy) {
   for (const auto& [name, reason] : scheduler.closed_queues(0)) said += name + ": " + reason + "\n";
   EXPECT_EQ(said,
             "fcfs: first come, first served: job 2 waits\n"
-            "shallow: no more than 1 waiting job is looked at (queue.depth)\n"
+            "shallow: only the first waiting job is tried (queue.depth = 1)\n"
             "stopped: it is stopped\n");
   ASSERT_TRUE(scheduler.start_queue("default", false));
   scheduler.step(0);
