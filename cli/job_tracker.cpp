@@ -34,10 +34,6 @@ std::string failures_of(const msg::JobRecord& array) {
   return text + fmt::format(", {} cancelled", array.tasks_cancelled);
 }
 
-std::string sentence(std::uint64_t id, const std::string& why) {
-  return fmt::format("job {}: {}", id, why);
-}
-
 nlohmann::json context_of_event(const msg::JobEvent& event) {
   auto context = nlohmann::json::parse(event.context, nullptr, false);
   return context.is_object() ? context : nlohmann::json::object();
@@ -86,7 +82,7 @@ void JobTracker::end(std::uint64_t id, Known& job, const std::string& why) {
   move(job, At::over);
   if (why.empty()) return;
   ++counts_.failed;
-  on_failure(sentence(id, why));
+  on_failure(id, why);
 }
 
 std::vector<std::uint64_t> JobTracker::known_by_records() const {
@@ -110,7 +106,7 @@ void JobTracker::take_array(const msg::JobRecord& record, Known& array) {
   counts_.failed += now.failed - before.failed;
   array.tasks = now;
   if (record.state == "INACTIVE") array.at = At::over;
-  if (now.failed > before.failed) on_failure(sentence(record.id, failures_of(record)));
+  if (now.failed > before.failed) on_failure(record.id, failures_of(record));
 }
 
 void JobTracker::take(const msg::JobRecord& record) {
@@ -161,7 +157,9 @@ Result<std::string> cursor_of_now(Client& client) {
 Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown, Progress progress) {
   const auto& ids = shown.ids;
   JobTracker tracker(ids);
-  tracker.on_failure = [&progress](const std::string& line) { progress.failed(line); };
+  tracker.on_failure = [&progress](std::uint64_t id, const std::string& why) {
+    progress.failed(id, why);
+  };
   const auto draw = [&] { progress.show(tracker.counts(), instance::wall_clock_ms()); };
   const auto look = [&]() -> Status {
     msg::JobsRequest ask;
@@ -237,7 +235,9 @@ class FailuresOfAll {
 
   void take(const msg::JobEvent& event) {
     auto tracker = jobs_.try_emplace(event.id, std::vector<std::uint64_t>{event.id});
-    tracker.first->second.on_failure = [this](const std::string& line) { progress_.failed(line); };
+    tracker.first->second.on_failure = [this](std::uint64_t id, const std::string& why) {
+      progress_.failed(id, why);
+    };
     tracker.first->second.take(event);
     if (tracker.first->second.all_over()) jobs_.erase(tracker.first);
   }

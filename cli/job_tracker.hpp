@@ -28,8 +28,9 @@ class JobTracker {
 
   const ProgressCounts& counts() const { return counts_; }
   bool all_over() const { return counts_.ended == counts_.total(); }
-  // Called with a sentence about each job that has ended and has not completed.
-  std::function<void(const std::string& line)> on_failure = [](const std::string&) {};
+  // Called for each job that has ended and has not completed, with the reason.
+  std::function<void(std::uint64_t id, const std::string& why)> on_failure =
+      [](std::uint64_t, const std::string&) {};
 
  private:
   enum class At : std::uint8_t { waiting, running, over };

@@ -8,6 +8,7 @@
 #include "base/text/printable.hpp"
 #include "base/text/similar.hpp"
 #include "cli/options/help.hpp"
+#include "cli/show/json_line.hpp"
 
 namespace holon::cli {
 namespace {
@@ -133,6 +134,10 @@ int run_group(const VerbGroup& group, Invocation& call) {
 }
 
 int report(Invocation& call, std::string_view verb, const Error& error) {
+  if (call.json) {
+    call.io.err << error_line(verb, error) << std::flush;
+    return exit_code_for(error.code);
+  }
   const bool has_place = !is_of_the_protocol(error.where) || is_typed(call, error.where);
   const std::string text = has_place ? to_string(error) : error.what;
   call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(text));

@@ -35,6 +35,7 @@ struct Invocation {
   bool as_man_page = false;       // parse() writes the verb's man page instead of running it
   // parse() adds the verb's page here instead of running it. Null: it does not.
   std::vector<HelpPage>* pages = nullptr;
+  bool json = false;  // the verb prints JSON, and report() does
 };
 
 enum class Group { work, look, instance, tools, hidden };
@@ -62,7 +63,8 @@ int run_group(const VerbGroup& group, Invocation& call);
 // ("holon", "holon job"). An unknown name is answered with the nearest ones and kUsage.
 int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& call);
 
-// Says "holon VERB: where: what" on io.err and returns the exit code that fits the error's code.
+// Says "holon VERB: where: what" on io.err, to a program an object in one line
+// (show/json_line.hpp), and returns the exit code that fits the error's code.
 int report(Invocation& call, std::string_view verb, const Error& error);
 
 // Up to three of `known` that `word` may have been meant to be, nearest first.

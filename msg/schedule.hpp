@@ -108,7 +108,7 @@ struct SpanVertex {
   HOLON_FIELDS(path, amount, exclusive)
 };
 struct Span {
-  std::uint64_t job = 0;
+  std::uint64_t id = 0;  // of the job, or of the advance reservation
   std::string path, name, user, queue;
   std::string kind;                 // allocation, reservation, advance
   std::int64_t begin = 0, end = 0;  // end 0: with the instance
@@ -116,7 +116,7 @@ struct Span {
   std::int64_t nodes = 0, cores = 0, gpus = 0;
   std::map<std::string, std::int64_t> pools;  // consumables beside the tree, by name
   std::vector<SpanVertex> vertices;           // where asked for
-  HOLON_FIELDS(job, path, name, user, queue, kind, begin, end, nodelist, nodes, cores, gpus, pools,
+  HOLON_FIELDS(id, path, name, user, queue, kind, begin, end, nodelist, nodes, cores, gpus, pools,
                vertices)
 };
 struct PlanPart {

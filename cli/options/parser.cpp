@@ -98,6 +98,7 @@ struct Parser::State {
   std::string group = "Options";
   bool wants_help = false;
   bool wants_man = false;
+  bool* json = nullptr;      // where --json is taken
   std::deque<Value> values;  // deque: CLI11 keeps pointers to the elements
   std::deque<Flag> flags;
   std::vector<std::pair<std::string, std::string*>> required;
@@ -325,6 +326,7 @@ Parser& Parser::instance(Invocation& call) {
 }
 
 Parser& Parser::json(bool& target) {
+  state_->json = &target;
   return flag("--json", target, "print JSON, for programs");
 }
 
@@ -542,6 +544,10 @@ std::optional<int> Parser::parse(Invocation& call) {
     call.io.out << render_man(state_->page);
     return kOk;
   }
+  // Also of a command line that cannot be read.
+  const auto words_end = std::find(call.args.begin(), call.args.end(), "--");
+  call.json =
+      state_->json != nullptr && std::find(call.args.begin(), words_end, "--json") != words_end;
   std::optional<Error> error = state_->split(call.args);
   if (state_->wants_help) {
     call.io.out << render_help(call.io, state_->page);
@@ -549,8 +555,12 @@ std::optional<int> Parser::parse(Invocation& call) {
   }
   if (!error) error = state_->take_command();
   if (!error) error = state_->read_values();
-  if (!error) return std::nullopt;
+  if (!error) {
+    call.json = state_->json != nullptr && *state_->json;
+    return std::nullopt;
+  }
   const int code = report(call, state_->page.name, *error);
+  if (call.json) return code;
   call.io.err << fmt::format("usage: {}\n`holon {} --help` tells more\n", synopsis(state_->page),
                              state_->page.name);
   return code;

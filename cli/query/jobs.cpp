@@ -11,7 +11,7 @@ namespace {
 
 std::string job_as_json(JobId id, const JobRecord& job) {
   return JsonObject{}
-      .number("jobid", static_cast<std::int64_t>(id.value()))
+      .number("id", static_cast<std::int64_t>(id.value()))
       .text("state", name_of(job.state))
       .number("at", job.at)
       .text("file", job.file)

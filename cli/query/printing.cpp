@@ -48,7 +48,7 @@ std::string as_json(const Session& session, const MatchReport& report) {
   JsonObject object;
   object.text("command", report.command).text("operation", report.operation);
   object.boolean("ok", found_something(report)).text("outcome", json_outcome(report));
-  object.number("jobid", static_cast<std::int64_t>(report.job.value()));
+  object.number("id", static_cast<std::int64_t>(report.job.value()));
   if (found_something(report)) object.number("at", report.at).raw("R", as_json_value(report.r));
   if (!report.problem.empty()) object.text("reason", report.problem);
   object.text("file", report.file);

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "base/text/printable.hpp"
+#include "cli/show/json_line.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 
@@ -83,6 +84,11 @@ int Progress::width() const {
 }
 
 void Progress::show(const ProgressCounts& counts, Time now) {
+  if (is_json_) {
+    if (told_ != counts) to_ << counts_line(counts, false) << std::flush;
+    told_ = counts;
+    return;
+  }
   rate_.look(now, counts.ended);
   if (on_terminal_) {
     to_ << kEraseDrawn << progress_line(counts, rate_.per_second(), width()) << "\r" << std::flush;
@@ -99,11 +105,15 @@ void Progress::clear() {
   if (std::exchange(is_drawn_, false)) to_ << kEraseDrawn << std::flush;
 }
 
-void Progress::failed(const std::string& line) {
+void Progress::failed(std::uint64_t id, const std::string& why) {
+  if (is_json_) {
+    to_ << trouble_line(id, why) << std::flush;
+    return;
+  }
   if (++failures_ > kMostFailures + 1) return;
   clear();
   const std::string text = failures_ <= kMostFailures
-                               ? printable(line)
+                               ? printable(fmt::format("job {}: {}", id, why))
                                : std::string(
                                      "further failures are not named: holon jobs --filter "
                                      "failed,timeout,canceled lists them");
@@ -112,6 +122,10 @@ void Progress::failed(const std::string& line) {
 
 void Progress::end(const ProgressCounts& counts, Time now) {
   clear();
+  if (is_json_) {
+    to_ << counts_line(counts, true) << std::flush;
+    return;
+  }
   if (told_ == counts) return;
   rate_.look(now, counts.ended);
   to_ << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;

@@ -1,5 +1,6 @@
 // progress.hpp - how far many jobs are, for people who wait: a bar that is drawn over itself on a
-// terminal, a plain line once in a while elsewhere, and a line for each failure.
+// terminal, a plain line once in a while elsewhere, and a line for each failure. For programs: an
+// object in a line whenever that has changed (json_line.hpp).
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -48,11 +49,17 @@ class Progress {
         window_(window),
         on_terminal_(!io.dumb && (&to == &io.out ? io.terminal : io.err_terminal)) {}
 
+  // Objects instead, of all failures.
+  Progress& as_json() {
+    is_json_ = true;
+    return *this;
+  }
+
   // How it stands at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if ten
   // seconds have passed since the last one, and nothing as long as nothing changes.
   void show(const ProgressCounts& counts, Time now);
-  // A job has failed. After some they are only counted.
-  void failed(const std::string& line);
+  // A job has failed, and why. After some they are only counted.
+  void failed(std::uint64_t id, const std::string& why);
   // The last word: how it stands now, in a line of its own.
   void end(const ProgressCounts& counts, Time now);
   // The line is taken away, for something else to be written.
@@ -65,6 +72,7 @@ class Progress {
   std::ostream& to_;
   int window_;
   bool on_terminal_;
+  bool is_json_ = false;
   EndRate rate_;
   std::optional<ProgressCounts> told_;
   Time told_at_ = 0;

@@ -171,7 +171,9 @@ msg::JobEvent event(std::uint64_t id, std::string name, std::string context = "{
 TEST(JobTracker, CountsByEventsAndNamesFailures) {
   JobTracker tracker({1, 2, 3, 4});
   std::vector<std::string> failures;
-  tracker.on_failure = [&](const std::string& line) { failures.push_back(line); };
+  tracker.on_failure = [&](std::uint64_t id, const std::string& why) {
+    failures.push_back("job " + std::to_string(id) + ": " + why);
+  };
   EXPECT_FALSE(tracker.take(event(9, "start"))) << "it is nobody's";
   for (const std::uint64_t id : {1, 2, 3}) tracker.take(event(id, "start"));
   EXPECT_EQ(tracker.counts(), (ProgressCounts{1, 3, 0, 0}));
@@ -197,7 +199,9 @@ TEST(JobTracker, CountsByEventsAndNamesFailures) {
 TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   JobTracker tracker({1, 2, 9});
   std::vector<std::string> failures;
-  tracker.on_failure = [&](const std::string& line) { failures.push_back(line); };
+  tracker.on_failure = [&](std::uint64_t id, const std::string& why) {
+    failures.push_back("job " + std::to_string(id) + ": " + why);
+  };
   EXPECT_EQ(tracker.counts(), (ProgressCounts{3, 0, 0, 0})) << "what they are is not known yet";
   msg::JobRecord array, task;
   array.id = array.array = 1;

@@ -132,11 +132,11 @@ TEST(Plan, ShowsWhatRunsAndWhatIsReserved) {
   const auto c = live.job({"/bin/true"}, {2, 30});
   const auto spans = plan_of(live, true);
   ASSERT_EQ(spans.size(), 3u);
-  EXPECT_EQ(spans[0].job, a);
+  EXPECT_EQ(spans[0].id, a);
   EXPECT_EQ(spans[0].kind, "allocation");
   EXPECT_EQ(spans[0].end, live.record(a).expiration);
   EXPECT_EQ(spans[0].vertices.size(), 2u);
-  EXPECT_EQ(spans[2].job, c);
+  EXPECT_EQ(spans[2].id, c);
   EXPECT_EQ(spans[2].kind, "reservation");
   EXPECT_EQ(spans[2].begin, live.record(a).expiration);
   EXPECT_EQ(spans[2].cores, 2);

@@ -38,7 +38,7 @@ Result<ResourceStore> store_of(const msg::ResourceReply& reply) {
 
 Result<resource::Holding> holding_of(const ResourceGraph& graph, const msg::Span& span) {
   const Interval when{span.begin, span.end == 0 ? kTimeMax : span.end};
-  resource::Holding holding{{JobId(span.job), when, {}}, when, span.kind != "allocation"};
+  resource::Holding holding{{JobId(span.id), when, {}}, when, span.kind != "allocation"};
   for (const auto& held : span.vertices) {
     const auto v = graph.find_path(held.path);
     if (!v)

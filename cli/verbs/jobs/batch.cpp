@@ -109,7 +109,7 @@ int verb_batch(Invocation& call) {
   const auto reply = client->submit(made->request);
   if (!reply) return report(call, "batch", parser.located(as_typed(reply.error(), args.job)));
   if (args.json)
-    call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});
+    call.io.out << pretty({{"id", reply->first_id}, {"count", reply->count}});
   else
     call.io.out << fmt::format("{}\n", reply->first_id);
   return kOk;

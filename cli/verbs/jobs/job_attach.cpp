@@ -9,6 +9,7 @@
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/show/job_json.hpp"
 #include "cli/show/wait_notice.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
@@ -60,12 +61,13 @@ int verb_job_attach(Invocation& call) {
 
 int verb_job_status(Invocation& call) {
   std::vector<std::string> words;
-  bool verbose = false;
+  bool verbose = false, json = false;
   Parser parser("job status", "wait until jobs are over, and exit as they did");
   parser.positional("ID", words, "the jobs: 7, 3-9, /3/7")
       .group("Options")
       .flag("-v,--verbose", verbose, "say the exit code of each")
       .instance(call)
+      .json(json)
       .note(
           "The exit code is the highest of the jobs': 124 for one that its time limit ended, 125 "
           "for one that was refused, cancelled before it ran, or lost.")
@@ -77,11 +79,12 @@ int verb_job_status(Invocation& call) {
   if (!jobs) return report(call, "job status", jobs.error());
   const auto ended = jobs->client.wait({jobs->ids});
   if (!ended) return report(call, "job status", ended.error());
+  if (json) call.io.out << json_text(ended->jobs);
   int highest = kOk;
   for (const auto& job : ended->jobs) {
     const int code = code_at_the_end(job);
     highest = std::max(highest, code);
-    if (verbose) call.io.out << fmt::format("{} {}\n", job.id, code);
+    if (verbose && !json) call.io.out << fmt::format("{} {}\n", job.id, code);
   }
   return highest;
 }

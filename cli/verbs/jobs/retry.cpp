@@ -108,7 +108,7 @@ int verb_retry(Invocation& call) {
   if (!reply) return report(call, "retry", reply.error());
   if (args.json)
     call.io.out << pretty(
-        {{"first_id", reply->first_id}, {"count", reply->count}, {"tasks", reply->tasks}});
+        {{"id", reply->first_id}, {"count", reply->count}, {"tasks", reply->tasks}});
   else
     call.io.out << reply->first_id << "\n";
   return kOk;

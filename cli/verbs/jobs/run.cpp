@@ -13,7 +13,6 @@
 #include "base/idset.hpp"
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
-#include "cli/workflow/entries.hpp"
 #include "cli/input_pump.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
@@ -27,6 +26,7 @@
 #include "cli/show/terminal.hpp"
 #include "cli/show/wait_notice.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workflow/entries.hpp"
 
 namespace holon::cli {
 namespace {
@@ -36,18 +36,20 @@ struct RunArgs {
   bool verbose = false;
   bool progress = false;
   bool pty = false;
+  bool json = false;
   bool wrap = false;
   ScriptOptions script;
   std::vector<std::string> command;
 };
 
-// What the tasks write, to where it belongs; once that takes no more, the job is cancelled.
+// What the tasks write, to where it belongs; once that takes no more, the job is cancelled. Where
+// the record is what is printed, that has standard output for itself.
 class Copy {
  public:
   Copy(Invocation& call, Interrupter& interrupter) : call_(call), interrupter_(interrupter) {}
 
   void operator()(const msg::OutputChunk& chunk) {
-    std::ostream& to = chunk.error ? call_.io.err : call_.io.out;
+    std::ostream& to = chunk.error || call_.json ? call_.io.err : call_.io.out;
     if (!to) return;
     errno = 0;
     if (to << chunk.data << std::flush) return;
@@ -85,7 +87,8 @@ Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id
 }
 
 // What would need more than the one terminal there is, or none.
-Status check_pty(const JobOptions& job) {
+Status check_pty(const RunArgs& args) {
+  const JobOptions& job = args.job;
   const auto misfit = [](const char* option) {
     return fail(Errc::invalid_argument,
                 "a terminal is for one task, is what it reads, and keeps no output", option);
@@ -96,12 +99,13 @@ Status check_pty(const JobOptions& job) {
   if (job.output) return misfit("--pty with --output");
   if (job.error) return misfit("--pty with --error");
   if (job.label_io) return misfit("--pty with --label-io");
+  if (args.json) return misfit("--pty with --json");
   return {};
 }
 
 // The task becomes `holon pty`, which runs the command at this terminal.
 Result<std::unique_ptr<Terminal>> lend_terminal(RunArgs& args) {
-  if (auto good = check_pty(args.job); !good) return tl::unexpected(good.error());
+  if (auto good = check_pty(args); !good) return tl::unexpected(good.error());
   auto terminal = Terminal::create();
   if (!terminal) return terminal;
   const auto binary = own_binary();
@@ -172,6 +176,10 @@ int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Termin
     report(call, "run", {job.error().code, job.error().what, fmt::format("job {}", id)});
     return kNotRun;
   }
+  if (args.json) {
+    call.io.out << json_text(*job);
+    return code_of(*job, interrupter);
+  }
   const std::string why = failure_of(*job);
   if (!why.empty() && interrupter.signal() != SIGPIPE)
     call.io.err << fmt::format("holon run: job {}: {}\n", id, printable(why));
@@ -201,6 +209,10 @@ int verb_run(Invocation& call) {
             "has run")
       .flag("--pty", args.pty, "lend this terminal to the task: a shell, an editor, a debugger")
       .instance(call)
+      .json(args.json)
+      .note(
+          "With --json the job's record is printed when it is over, as holon jobs has it, and "
+          "what its tasks write goes to standard error.")
       .note(
           "The exit code is the job's; 124 when its time limit ended it, 125 when it was refused "
           "or lost, 128+N when signal N ended it. Ctrl-C cancels the job. In a loop over lines, "

@@ -119,7 +119,7 @@ std::string ids_text(const msg::SubmitReply& reply) {
 
 void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply& reply) {
   if (args.json) {
-    nlohmann::ordered_json ids = {{"first_id", reply.first_id}, {"count", reply.count}};
+    nlohmann::ordered_json ids = {{"id", reply.first_id}, {"count", reply.count}};
     if (reply.tasks > 0) ids["tasks"] = reply.tasks;
     call.io.out << pretty(ids);
     return;

@@ -68,7 +68,7 @@ Table by_job(const msg::PlanPart& plan) {
   for (const auto& span : plan.spans)
     table.add({{show_time(span.begin, plan.now)},
                {end_of(span, plan.now)},
-               {std::to_string(span.job)},
+               {std::to_string(span.id)},
                {span.name},
                kind_of(span),
                {number(span.nodes)},
@@ -108,7 +108,7 @@ Table by_vertex(const msg::PlanPart& plan) {
                {std::to_string(use.amount)},
                {show_time(use.span->begin, plan.now)},
                {end_of(*use.span, plan.now)},
-               {std::to_string(use.span->job)},
+               {std::to_string(use.span->id)},
                {use.span->name},
                kind_of(*use.span)});
   return table;

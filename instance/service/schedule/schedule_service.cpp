@@ -210,7 +210,7 @@ void ScheduleService::plan(const Request& request) {
 
 msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool vertices) const {
   msg::Span span;
-  span.job = planned.job.value();
+  span.id = planned.job.value();
   span.path = uses_.jobs.path_of(planned.job);
   span.queue = planned.queue;
   span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
