@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -98,9 +99,49 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   return r;
 }
 
+namespace {
+
+// "3", and of a task of an array "1.2": the number that it has among the jobs says nothing to
+// anybody.
+std::string label_in(const JobManager& jobs, JobId id) {
+  const ActiveJob* const job = jobs.find(id);
+  const auto index =
+      job != nullptr && is_array_task(*job) ? array_index(*job->submission, id) : std::nullopt;
+  return index ? fmt::format("{}.{}", array_of(*job).value(), *index) : std::to_string(id.value());
+}
+
+// The scheduler knows numbers alone: behind "job" and "jobs" each becomes what people type.
+std::string with_labels(const JobManager& jobs, std::string_view reason) {
+  constexpr std::string_view kDigits = "0123456789", kComma = ", ";
+  std::string text;
+  bool is_number = false;  // of a job stands here
+  while (!reason.empty()) {
+    std::size_t taken = 1;
+    if (is_number) {
+      taken = std::min(reason.find_first_not_of(kDigits), reason.size());
+      const auto id = std::strtoull(std::string(reason.substr(0, taken)).c_str(), nullptr, 10);
+      text += label_in(jobs, JobId(id));
+    } else {
+      text += reason.front();
+    }
+    reason.remove_prefix(taken);
+    const bool is_list = is_number && reason.starts_with(kComma);
+    const std::string_view next = is_list ? reason.substr(kComma.size()) : reason;
+    const bool is_named = is_list || ((" " + text).ends_with(" job ") || text.ends_with("(job ") ||
+                                      (" " + text).ends_with(" jobs "));
+    is_number = is_named && !next.empty() && kDigits.find(next.front()) != std::string_view::npos;
+    if (!is_number || !is_list) continue;
+    text += kComma;
+    reason = next;
+  }
+  return text;
+}
+
+}  // namespace
+
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
-  if (outlook) r.reason = outlook->reason;
+  if (outlook) r.reason = with_labels(*this, outlook->reason);
   if (const std::string help = help_for(job.id); outlook && !help.empty())
     r.reason += (r.reason.empty() ? "" : "; ") + help;
   if (gates_.closed(r.queue, QueueGates::Gate::start)) {

@@ -39,6 +39,13 @@ std::optional<Number> number_at(std::string_view text) {
   return read.ec == std::errc() && number.length > 0 ? std::optional(number) : std::nullopt;
 }
 
+// The length of ".3" behind the number of an array; 0: it is no task.
+std::size_t index_at(std::string_view text) {
+  if (!text.starts_with('.')) return 0;
+  const auto index = number_at(text.substr(1));
+  return index ? 1 + index->length : 0;
+}
+
 // Does the text begin with an interval, as "10:00 to 12:00" or "2026-11-26 10:00:00 to 12:00"?
 bool is_interval_at(std::string_view text) {
   constexpr std::string_view kTime = "0123456789-: ", kTo = " to ";
@@ -73,7 +80,7 @@ std::optional<Hiding::Named> Hiding::job_at(std::string_view text) const {
     if (!text.starts_with(word)) continue;
     const auto id = number_at(text.substr(word.size()));
     if (!id || !is_others(JobId(id->value))) return std::nullopt;
-    return Named{word.size() + id->length,
+    return Named{word.size() + id->length + index_at(text.substr(word.size() + id->length)),
                  "another user's " + std::string(word.substr(0, word.size() - 1))};
   }
   return std::nullopt;
@@ -90,6 +97,7 @@ std::optional<Hiding::Named> Hiding::jobs_at(std::string_view text) const {
     ++count;
     has_others = has_others || is_others(JobId(id->value));
     at += id->length;
+    at += index_at(text.substr(at));
     const bool goes_on = text.substr(at).starts_with(kComma) && at + kComma.size() < text.size() &&
                          is_digit(text[at + kComma.size()]);
     if (!goes_on) break;

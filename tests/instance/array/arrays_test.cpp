@@ -408,5 +408,18 @@ TEST_F(LiveArrays, WaitsForTheNextStartWithItsInstance) {
   EXPECT_EQ(over.tasks_pending, 0u);
 }
 
+// The number that a task has among the jobs says nothing to anybody.
+TEST(Arrays, AReasonNamesATaskAsItIsTyped) {
+  Live live({"--resources", "node=1/core=2", "--conf", "queue.policy=fcfs"});
+  JobOptions options = array_of(4);
+  options.cores = 2;
+  options.duration = 60;
+  live.job({"/bin/sleep", "1000"}, options);
+  const auto behind = live.job({"/bin/true"}, {1, 60});
+  EXPECT_TRUE(eventually([&] {
+    return live.record(behind).reason == "first come, first served: job 1.2 in front of it waits";
+  })) << live.record(behind).reason;
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -43,6 +43,9 @@ TEST(Hiding, TakesTheNumbersOfOthersJobsOutOfReasons) {
   EXPECT_EQ(shown("waits for job 12, the same task of array 11, to complete"),
             "waits for another user's job, the same task of another user's array, to complete");
   EXPECT_EQ(shown("job 12"), "another user's job");
+  EXPECT_EQ(shown("job 12.3 in front of it waits"), "another user's job in front of it waits");
+  EXPECT_EQ(shown("job 1.3 in front of it waits."), "job 1.3 in front of it waits.");
+  EXPECT_EQ(shown("jobs 1.2, 12.7 are preempted for it"), "2 jobs are preempted for it");
   for (const char* text :
        {"", "job", "job ", "jobs of its QOS start in the order of the queue only",
         "the 12 processors it needs are not free", "subjob 12 is no job",
