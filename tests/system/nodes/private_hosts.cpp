@@ -154,7 +154,9 @@ std::string PrivateHosts::no_remote_shell() {
   return "";
 }
 
-// What its sessions have in their environment the daemon says; nothing else is handed over.
+// What its sessions have in their environment the daemon says; nothing else is handed over. Their
+// home is the test's: the shell of a session reads what it finds in a person's home, and a pyenv
+// there waits a minute for a lock that a killed session left.
 void PrivateHosts::start_sshd(std::size_t host) {
   const std::string line = fmt::format(
       "exec /usr/sbin/sshd -D -f {0}/ssh/sshd_config 2> {0}/ssh/log-{1}", sandbox_.folder(), host);
@@ -173,7 +175,7 @@ std::string PrivateHosts::remote_shell() {
   }
   std::string sessions = "SetEnv";
   for (const auto& [name, value] : sandbox_.environment())
-    if (name != "HOME" && name != "PATH") sessions += fmt::format(" \"{}={}\"", name, value);
+    if (name != "PATH") sessions += fmt::format(" \"{}={}\"", name, value);
   sandbox_.write_file(
       "ssh/sshd_config",
       fmt::format("HostKey {0}/host\nAuthorizedKeysFile {0}/user.pub\nStrictModes no\nUsePAM no\n"
