@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "instance/options.hpp"
+#include "instance/basics/options.hpp"
 #include "instance/process/spawn.hpp"
 #include "launch/messages.hpp"
 #include "launch/topology.hpp"

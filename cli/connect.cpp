@@ -9,7 +9,7 @@
 #include "base/text/printable.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "transport/blocking_client.hpp"
 
 namespace holon::cli {

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "launch/exit_code.hpp"
 
 namespace holon::cli {

@@ -6,7 +6,7 @@
 
 #include "launch/agent.hpp"
 #include "launch/lifeline.hpp"
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "transport/tcp_connection.hpp"
 #include "transport/unique_fd.hpp"
 

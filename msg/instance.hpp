@@ -4,8 +4,8 @@
 // Every struct travels as a msgpack map: unknown keys are ignored, absent ones keep their default,
 // so that both sides may be a version apart. Times are for people: milliseconds since the Unix
 // epoch, by the wall clock of whoever answers; durations milliseconds; 0 means "none" or "not yet"
-// for both. What a scheduler goes by travels as a duration (instance/clock.hpp). The topic of each
-// request stands above its struct; the answer's struct follows it.
+// for both. What a scheduler goes by travels as a duration (instance/basics/clock.hpp). The topic
+// of each request stands above its struct; the answer's struct follows it.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -7,9 +7,9 @@
 
 #include "policy/library.hpp"
 #include "policy/sandbox.hpp"
-#include "qmanager/engine/slots.hpp"
-#include "qmanager/engine/uniform.hpp"
 #include "qmanager/job.hpp"
+#include "qmanager/machine/slots.hpp"
+#include "qmanager/machine/uniform.hpp"
 
 namespace holon::policy {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <tuple>
 
-#include "instance/job/placement.hpp"
 #include "instance/journal/records/record_order.hpp"
+#include "instance/request/placement.hpp"
 #include "resource/graph/graph.hpp"
 #include "world/instance.hpp"
 #include "world/machine.hpp"

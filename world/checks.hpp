@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "instance/core.hpp"
+#include "instance/service/core.hpp"
 #include "msg/instance.hpp"
 #include "world/seams/timeline.hpp"
 

@@ -10,7 +10,7 @@
 #include <filesystem>
 
 #include "batch/systems.hpp"
-#include "instance/exit_codes.hpp"
+#include "instance/basics/exit_codes.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
 #include "world/machine.hpp"
@@ -119,7 +119,7 @@ void AgentProcess::call_for_place() {
                  [this](const Result<std::string>& answer) { hear_place(answer); });
 }
 
-// As instance/remote/child_agent.cpp does it, which waits for each answer.
+// As instance/assembly/child_agent.cpp does it, which waits for each answer.
 void AgentProcess::ask_parent(const instance::ChildAgentOptions& how) {
   of_child_ = how;
   is_of_child_ = true;

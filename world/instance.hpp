@@ -5,7 +5,7 @@
 // their place as `holon agent --join` does, and when one ends the world starts another there. Those
 // of a child over several agents of its parent are started by these, as a part of the job each.
 //
-// The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
+// The model starts again what crashes, sends signals and ends as instance/assembly/supervisor.cpp
 // does it; the real one is made of fork, pipes and /proc. The program that an instance runs is as
 // long as its job says, and its end ends the instance.
 #pragma once
@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "instance/broker.hpp"
-#include "instance/options.hpp"
+#include "instance/assembly/child_agent.hpp"
+#include "instance/basics/options.hpp"
+#include "instance/broker/broker.hpp"
 #include "instance/process/crash_guard.hpp"
-#include "instance/remote/child_agent.hpp"
 #include "launch/agent.hpp"
 #include "launch/remote/invitation.hpp"
 #include "launch/tasks/processes.hpp"

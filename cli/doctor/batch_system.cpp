@@ -13,8 +13,8 @@
 #include "cli/doctor/finding.hpp"
 #include "cli/show/units.hpp"
 #include "config/config.hpp"
-#include "instance/remote/meeting.hpp"
-#include "instance/surroundings.hpp"
+#include "instance/assembly/meeting.hpp"
+#include "instance/basics/surroundings.hpp"
 
 namespace holon::cli {
 namespace {

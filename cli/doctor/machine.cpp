@@ -10,7 +10,7 @@
 
 #include "base/idset.hpp"
 #include "cli/doctor/finding.hpp"
-#include "instance/surroundings.hpp"
+#include "instance/basics/surroundings.hpp"
 #include "launch/hardware/gpus.hpp"
 #include "launch/node.hpp"
 #include "transport/unique_fd.hpp"

@@ -14,8 +14,8 @@
 #include "base/hostlist.hpp"
 #include "batch/step.hpp"
 #include "cli/doctor/ask.hpp"
-#include "instance/clock.hpp"
-#include "instance/surroundings.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/surroundings.hpp"
 
 namespace holon::cli {
 namespace {

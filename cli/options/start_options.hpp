@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/options/parser.hpp"
-#include "instance/options.hpp"
+#include "instance/basics/options.hpp"
 
 namespace holon::cli {
 

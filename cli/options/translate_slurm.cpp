@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/idset.hpp"
-#include "cli/options/array_options.hpp"
+#include "cli/options/indices.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/translation.hpp"
 

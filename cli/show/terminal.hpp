@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "launch/streams/terminal_relay.hpp"
+#include "launch/tasks/terminal_relay.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::cli {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/duration.hpp"
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 
 namespace holon::cli {
 namespace {

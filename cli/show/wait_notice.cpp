@@ -8,7 +8,7 @@
 #include "cli/outcome.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 namespace holon::cli {
 namespace {

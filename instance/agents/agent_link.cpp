@@ -8,10 +8,10 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/streams/output_slots.hpp"
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "instance/agents/child_place.hpp"
 #include "instance/agents/left_output.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/output/output_log.hpp"
-#include "instance/remote/child_place.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
 

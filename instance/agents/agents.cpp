@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "instance/remote/joining.hpp"
+#include "instance/agents/joining.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 

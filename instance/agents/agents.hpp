@@ -14,8 +14,8 @@
 #include "instance/agents/agent_link.hpp"
 #include "instance/agents/fences.hpp"
 #include "instance/agents/offline.hpp"
+#include "instance/basics/refusals.hpp"
 #include "instance/resources/resources.hpp"
-#include "instance/service/refusals.hpp"
 
 namespace holon::instance {
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {

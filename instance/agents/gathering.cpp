@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "instance/remote/joining.hpp"
+#include "instance/agents/joining.hpp"
 #include "launch/messages.hpp"
 #include "launch/topology.hpp"
 #include "transport/codec/codec.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "instance/agents/agents.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 
 namespace holon::instance {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hostlist.hpp"
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {

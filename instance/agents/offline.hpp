@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "instance/agents/hosting.hpp"
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/request/hosting.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/policy/policies.hpp"
 #include "msg/config.hpp"
 #include "qmanager/scheduler.hpp"

@@ -11,11 +11,11 @@
 #include <ctime>
 #include <filesystem>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/durable_file.hpp"
 #include "instance/journal/damage/layout.hpp"
-#include "instance/journal/durable_file.hpp"
+#include "instance/journal/database_kind.hpp"
 #include "instance/journal/schema.hpp"
-#include "instance/resources/database_kind.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::instance {

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
-#include "instance/clock.hpp"
-#include "instance/graph/task_words.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/job/allocation_codec.hpp"
+#include "instance/job/task_words.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/events/packing.hpp"
 #include "instance/journal/records/record_order.hpp"
 #include "instance/journal/state.hpp"
-#include "instance/text.hpp"
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 

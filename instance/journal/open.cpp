@@ -12,17 +12,17 @@
 #include <cstring>
 #include <filesystem>
 
-#include "instance/clock.hpp"
-#include "instance/instance_id.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/durable_file.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/damage/layout.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
-#include "instance/journal/durable_file.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/state.hpp"
-#include "instance/text.hpp"
 
 namespace holon::instance {
 namespace {

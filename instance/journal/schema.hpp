@@ -11,7 +11,7 @@
 // that are kept as differences from others (ended_record.hpp). Version 5 has most events in packs
 // (events/).
 #pragma once
-#include "instance/resources/database_kind.hpp"
+#include "instance/journal/database_kind.hpp"
 
 namespace holon::instance {
 

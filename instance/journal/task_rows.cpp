@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "instance/array/ended.hpp"
-#include "instance/graph/task_words.hpp"
+#include "instance/job/ended.hpp"
+#include "instance/job/task_words.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
 

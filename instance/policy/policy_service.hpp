@@ -1,10 +1,10 @@
 // policy_service.hpp - the requests about the policies of queues (msg/policy.hpp).
 #pragma once
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/portions.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/policy/policies.hpp"
-#include "instance/service/portions.hpp"
 #include "msg/policy.hpp"
 #include "qmanager/scheduler.hpp"
 #include "transport/dispatcher.hpp"

@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launch/tasks/process.hpp"
 #include "launch/tracking/cgroup.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::instance {
 namespace {

@@ -13,7 +13,7 @@
 #include <optional>
 #include <sstream>
 
-#include "instance/journal/durable_file.hpp"
+#include "instance/basics/durable_file.hpp"
 #include "launch/remote/output_note.hpp"
 #include "transport/endpoint.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <string>
 
-#include "instance/process/ending_signals.hpp"
+#include "instance/basics/ending_signals.hpp"
 #include "transport/reactor.hpp"
 
 extern "C" char** environ;

@@ -17,8 +17,8 @@
 #include <optional>
 #include <sstream>
 
-#include "instance/instance_id.hpp"
-#include "instance/journal/durable_file.hpp"
+#include "instance/basics/durable_file.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/endpoint.hpp"
 

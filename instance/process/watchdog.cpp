@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::instance {
 namespace {

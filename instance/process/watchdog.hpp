@@ -11,7 +11,7 @@
 
 #include <functional>
 
-#include "instance/process/pulse.hpp"
+#include "instance/basics/pulse.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/hostlist.hpp"
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/json.hpp"
 #include "transport/unique_fd.hpp"

@@ -13,8 +13,8 @@
 #include <optional>
 #include <tuple>
 
-#include "instance/clock.hpp"
-#include "instance/options.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/options.hpp"
 #include "instance/process/state_claim.hpp"
 #include "transport/endpoint.hpp"
 

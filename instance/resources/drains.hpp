@@ -8,9 +8,9 @@
 #include "base/hostlist.hpp"
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/rows.hpp"
+#include "instance/manager/manager.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {

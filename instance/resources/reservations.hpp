@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 #include "msg/reservation.hpp"
 
 namespace holon::instance {

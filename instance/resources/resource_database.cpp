@@ -10,7 +10,7 @@
 #include <memory>
 #include <unordered_set>
 
-#include "instance/resources/database_kind.hpp"
+#include "instance/journal/database_kind.hpp"
 #include "instance/resources/resource_rows.hpp"
 #include "resource/graph/graph.hpp"
 

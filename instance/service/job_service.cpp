@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "instance/job/change/jobspec_update.hpp"
+#include "instance/job/jobspec_update.hpp"
+#include "instance/listing/asked_ids.hpp"
 #include "instance/resources/resources.hpp"
-#include "instance/service/asked_ids.hpp"
 #include "instance/users/hiding.hpp"
 #include "transport/codec/codec.hpp"
 

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/portions.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/service/audit.hpp"
-#include "instance/service/portions.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/users/audit.hpp"
 #include "msg/instance.hpp"
 #include "resource/store.hpp"
 #include "transport/dispatcher.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/hostlist.hpp"
-#include "instance/job/placement.hpp"
+#include "instance/request/placement.hpp"
 #include "instance/resources/resources.hpp"
 #include "msg/instance.hpp"
 #include "resource/graph/graph.hpp"

@@ -1,8 +1,8 @@
 // resource_service.hpp - the requests about resources (msg/resource.hpp).
 #pragma once
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/resources/drains.hpp"
 #include "instance/tree/children.hpp"
 #include "msg/resource.hpp"

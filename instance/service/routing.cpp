@@ -5,9 +5,9 @@
 
 #include <utility>
 
-#include "instance/remote/joining.hpp"
-#include "instance/service/rights.hpp"
-#include "instance/text.hpp"
+#include "instance/agents/joining.hpp"
+#include "instance/basics/text.hpp"
+#include "instance/users/rights.hpp"
 
 namespace holon::instance {
 namespace {

@@ -6,14 +6,14 @@
 #include <string>
 
 #include "instance/agents/agents.hpp"
-#include "instance/identity.hpp"
-#include "instance/job/manager.hpp"
-#include "instance/service/audit.hpp"
-#include "instance/service/refusals.hpp"
+#include "instance/basics/refusals.hpp"
+#include "instance/listing/gone_instances.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
-#include "instance/tree/gone_instances.hpp"
+#include "instance/tree/identity.hpp"
 #include "instance/users/access.hpp"
+#include "instance/users/audit.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 

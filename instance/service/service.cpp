@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/text/printable.hpp"
-#include "instance/remote/kept_output.hpp"
-#include "instance/service/rights.hpp"
+#include "instance/streams/kept_output.hpp"
+#include "instance/users/rights.hpp"
 #include "launch/remote/refusal_notes.hpp"
 #include "transport/bounds.hpp"
 #include "transport/codec/codec.hpp"

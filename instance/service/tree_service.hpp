@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "config/config.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/node_view.hpp"
 #include "transport/dispatcher.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::instance {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "instance/remote/joining.hpp"
-#include "instance/text.hpp"
+#include "instance/agents/joining.hpp"
+#include "instance/basics/text.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 

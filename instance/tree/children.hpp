@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "instance/job/manager.hpp"
+#include "instance/basics/refusals.hpp"
 #include "instance/journal/after_commit.hpp"
-#include "instance/service/refusals.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/tree/ancestry.hpp"
 #include "msg/instance.hpp"
 #include "transport/rpc.hpp"

@@ -1,12 +1,12 @@
 // node_view.hpp - this instance, and a child that does not answer, as nodes of the tree
 // (msg::TreeNode).
 #pragma once
-#include "instance/clock.hpp"
-#include "instance/identity.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/membership/departures.hpp"
 #include "instance/policy/policies.hpp"
-#include "instance/remote/departures.hpp"
 #include "instance/tree/children.hpp"
+#include "instance/tree/identity.hpp"
 #include "msg/instance.hpp"
 #include "resource/store.hpp"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/instance_path.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/journal/records/record_order.hpp"
-#include "instance/text.hpp"
 
 namespace holon::instance {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "instance/identity.hpp"
-#include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
 #include "instance/tree/children.hpp"
+#include "instance/tree/identity.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/users/access.hpp"
 #include "msg/instance.hpp"

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text/printable.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/journal/records/record_order.hpp"
-#include "instance/text.hpp"
 #include "instance/tree/remains.hpp"
 #include "transport/codec/codec.hpp"
 

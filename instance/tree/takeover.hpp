@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "instance/agents/agents.hpp"
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {

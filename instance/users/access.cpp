@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "config/value.hpp"
-#include "instance/job/dependencies.hpp"
-#include "instance/service/rights.hpp"
+#include "instance/request/dependencies.hpp"
+#include "instance/users/rights.hpp"
 #include "msg/graph.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"

@@ -15,7 +15,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "config/config.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {

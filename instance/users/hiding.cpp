@@ -7,7 +7,7 @@
 #include <charconv>
 #include <vector>
 
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 
 namespace holon::instance {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "instance/array/array.hpp"
+#include "instance/job/array.hpp"
 
 namespace holon::instance {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {

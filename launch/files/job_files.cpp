@@ -13,8 +13,8 @@
 #include <set>
 #include <utility>
 
-#include "launch/files/in_memory.hpp"
 #include "launch/files/place_files.hpp"
+#include "launch/tasks/in_memory.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/codec/codec.hpp"
 

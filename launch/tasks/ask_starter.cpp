@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/descriptors/passing.hpp"
-#include "launch/files/in_memory.hpp"
+#include "launch/tasks/in_memory.hpp"
 
 namespace holon::launch {
 

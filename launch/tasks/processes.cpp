@@ -7,7 +7,7 @@
 #include <csignal>
 #include <utility>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "launch/tracking/remains.hpp"
 
 namespace holon::launch {

@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "launch/exit_code.hpp"
-#include "launch/streams/terminal_relay.hpp"
+#include "launch/tasks/terminal_relay.hpp"
 
 namespace holon::launch {
 namespace {

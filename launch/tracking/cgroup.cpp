@@ -17,7 +17,7 @@
 #include <sstream>
 #include <vector>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::launch {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::launch {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::launch {
 

@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "launch/tasks/process.hpp"
 #include "launch/tracking/cgroup.hpp"
 #include "launch/tracking/lineage.hpp"
+#include "launch/tracking/process.hpp"
 
 namespace holon::launch {
 namespace {

@@ -5,7 +5,8 @@
 
 #include <utility>
 
-#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/environment_entry.hpp"
+#include "qmanager/machine/slots.hpp"
 
 namespace holon::qmanager {
 
@@ -13,10 +14,6 @@ namespace {
 
 std::string of_queue(const std::string& pool, const std::string& queue) {
   return fmt::format("{}@{}", pool, queue);
-}
-
-std::string of_environment(const std::string& name) {
-  return name + "/slots";
 }
 
 // The first consumable requested that no pool usable by the job provides; inside an advance
@@ -142,24 +139,8 @@ std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& confi
 std::map<std::string, resource::Amount> global_pools(const SchedulerConfig& config) {
   std::map<std::string, resource::Amount> pools = config.pools;
   for (const auto& [name, environment] : config.environments)
-    if (environment.slots) pools[of_environment(name)] = *environment.slots;
+    if (environment.slots) pools[pool_of_environment(name)] = *environment.slots;
   return pools;
-}
-
-std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
-                                             const ParallelEnvironment& environment) {
-  job.environment = name;
-  job.rule = environment.rule;
-  if (environment.slots) job.consumes.push_back({of_environment(name), 1, true});
-  // A machine without nodes is one host.
-  const std::int64_t each = job.rule.slots;
-  if (job.spec || job.rule.kind != AllocationRule::Kind::per_host) return std::nullopt;
-  const std::int64_t asked = job.slots ? most_slots(job, each) : job.procs;
-  if (asked != each)
-    return fmt::format("is to have {} slots on each host, and this machine is one host", each);
-  job.slots.reset();
-  job.procs = each;
-  return std::nullopt;
 }
 
 Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,

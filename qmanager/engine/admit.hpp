@@ -15,10 +15,6 @@ std::map<std::string, resource::Amount> global_pools(const SchedulerConfig& conf
 // "license@batch" and "slots@batch" of a queue: so many on each host.
 std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& config);
 
-// Puts the job into that environment. A text: it can never run there, and why.
-std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
-                                             const ParallelEnvironment& environment);
-
 // A new job, or one that holds resources already; only a new job is checked against access lists.
 enum class Arrives : std::uint8_t { anew, with_resources };
 

@@ -8,7 +8,7 @@
 
 #include "qmanager/engine/admit.hpp"
 #include "qmanager/engine/pass/pass.hpp"
-#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/slots.hpp"
 #include "qmanager/reason.hpp"
 
 namespace holon::qmanager {

@@ -8,7 +8,7 @@
 #include "qmanager/engine/order.hpp"
 #include "qmanager/engine/pass/pass.hpp"
 #include "qmanager/engine/policy_view.hpp"
-#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/slots.hpp"
 #include "qmanager/reason.hpp"
 #include "qmanager/scheduler.hpp"
 

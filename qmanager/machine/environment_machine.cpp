@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "qmanager/engine/admit.hpp"
+#include "qmanager/machine/environment_entry.hpp"
 
 namespace holon::qmanager {
 

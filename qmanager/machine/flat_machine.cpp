@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/slots.hpp"
 
 namespace holon::qmanager {
 

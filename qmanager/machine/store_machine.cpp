@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <map>
 
-#include "qmanager/engine/slots.hpp"
 #include "qmanager/machine/host_placement.hpp"
+#include "qmanager/machine/slots.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/question.hpp"

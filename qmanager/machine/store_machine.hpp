@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "base/shared.hpp"
-#include "qmanager/engine/uniform.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/machine/host_pools.hpp"
 #include "qmanager/machine/machine.hpp"
+#include "qmanager/machine/uniform.hpp"
 #include "resource/store.hpp"
 
 namespace holon::qmanager {

@@ -7,7 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cli/options/array_options.hpp"
+#include "cli/options/indices.hpp"
+#include "cli/workflow/array_options.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {

@@ -2,7 +2,7 @@
 // outlives the broker.
 #include <gmock/gmock.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "msg/schedule.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "instance/options.hpp"
+#include "instance/basics/options.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/tree/remains.hpp"
 #include "launch/messages.hpp"

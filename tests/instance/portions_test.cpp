@@ -1,5 +1,5 @@
 // Long work is done in portions, and who asks for much does not keep others waiting.
-#include "instance/service/portions.hpp"
+#include "instance/basics/portions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/shared_live.hpp"

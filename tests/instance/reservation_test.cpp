@@ -2,7 +2,7 @@
 // the broker was killed.
 #include <gmock/gmock.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/reservation.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/shared_live.hpp"

@@ -1,4 +1,4 @@
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "instance/service/rights.hpp"
+#include "instance/users/rights.hpp"
 #include "launch/topics.hpp"
 
 namespace holon::instance {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/audit.hpp"
 #include "tests/instance/shared_live.hpp"
 

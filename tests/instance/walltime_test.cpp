@@ -1,8 +1,8 @@
-#include "instance/walltime.hpp"
+#include "instance/basics/walltime.hpp"
 
 #include <gtest/gtest.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 namespace holon::instance {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "launch/jobs.hpp"
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::launch {

@@ -17,8 +17,8 @@
 #include <span>
 
 #include "base/descriptors/passing.hpp"
-#include "launch/files/in_memory.hpp"
 #include "launch/files/place_files.hpp"
+#include "launch/tasks/in_memory.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec/codec.hpp"
 

@@ -9,8 +9,8 @@
 #include "launch/node.hpp"
 #include "launch/offer.hpp"
 #include "launch/tasks/environment.hpp"
-#include "launch/tasks/process.hpp"
 #include "launch/topology.hpp"
+#include "launch/tracking/process.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::launch {

@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "qmanager/engine/slots.hpp"
 #include "qmanager/machine/flat_machine.hpp"
+#include "qmanager/machine/slots.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 #include "scenario.hpp"

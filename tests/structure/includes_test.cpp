@@ -1,10 +1,14 @@
 // Who may use whom (docs/decisions/0001), and what the pure folders must not touch.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <regex>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/structure/source_tree.hpp"
 
@@ -61,6 +65,57 @@ TEST(Includes, FollowTheDirectionOfTheFolders) {
         EXPECT_TRUE(used == folder || may_use.contains(used))
             << place(file, i) << ": " << folder << "/ may not use " << used << "/";
       }
+    }
+  }
+}
+
+// A room is a folder right below a top-level folder; the files beside the rooms are none.
+std::string room_of(const std::string& path) {
+  const auto first = path.find('/');
+  const auto second = path.find('/', first + 1);
+  return second == std::string::npos ? "" : path.substr(first + 1, second - first - 1);
+}
+
+// Which room of `folder` includes which other, and a place where it does.
+std::map<std::pair<std::string, std::string>, std::string> rooms_used(const std::string& folder) {
+  std::map<std::pair<std::string, std::string>, std::string> used;
+  for (const auto& file : files_in(folder, kCode))
+    for (std::size_t i = 0; i < file.lines.size(); ++i)
+      if (const auto include = include_on(file.lines[i]);
+          include && include->quoted && include->name.starts_with(folder + "/"))
+        used.emplace(std::pair{room_of(file.path), room_of(include->name)}, place(file, i));
+  return used;
+}
+
+// From the ground up, as instance/README.md lists them.
+const std::vector<std::string> kRoomsOfInstance = {
+    "basics",  "request",   "job",     "journal",  "manager",  "resources", "output",     "agents",
+    "process", "policy",    "config",  "registry", "assembly", "users",     "membership", "tree",
+    "streams", "provision", "listing", "per_user", "service",  "broker"};
+
+TEST(Includes, FollowTheDirectionOfTheRoomsOfInstance) {
+  const auto height = [](const std::string& room) {
+    return std::find(kRoomsOfInstance.begin(), kRoomsOfInstance.end(), room);
+  };
+  for (const auto& [rooms, where] : rooms_used("instance")) {
+    for (const std::string& room : {rooms.first, rooms.second})
+      EXPECT_NE(height(room), kRoomsOfInstance.end())
+          << where << ": \"" << room << "\" is not in the order of the rooms";
+    EXPECT_LE(height(rooms.second), height(rooms.first))
+        << where << ": " << rooms.first << "/ may not use " << rooms.second
+        << "/, which is above it";
+  }
+}
+
+TEST(Includes, NoTwoRoomsOfAFolderUseEachOther) {
+  for (const auto& [folder, may_use] : kMayUse) {
+    const auto used = rooms_used(folder);
+    for (const auto& [rooms, where] : used) {
+      const auto back = used.find({rooms.second, rooms.first});
+      const bool are_rooms = !rooms.first.empty() && !rooms.second.empty();
+      if (!are_rooms || rooms.first >= rooms.second || back == used.end()) continue;
+      ADD_FAILURE() << folder << "/: " << rooms.first << " uses " << rooms.second << " (" << where
+                    << "), which uses it (" << back->second << ")";
     }
   }
 }
@@ -130,11 +185,12 @@ TEST(Includes, ASourceFileIncludesItsOwnHeaderFirst) {
 // Of the Core everything hangs. It is put together and taken apart in one place each: what a
 // service or a part of the broker uses stands in its Uses.
 TEST(Includes, OnlyWhoPutsServicesTogetherKnowsTheWholeCore) {
-  const std::set<std::string> known = {"instance/core.cpp", "instance/broker.hpp",
+  const std::set<std::string> known = {"instance/service/core.cpp", "instance/broker/broker.hpp",
                                        "instance/service/service.hpp"};
   for (const auto& file : files_in("instance", kCode))
     for (const auto& line : file.lines)
-      if (const auto include = include_on(line); include && include->name == "instance/core.hpp") {
+      if (const auto include = include_on(line);
+          include && include->name == "instance/service/core.hpp") {
         EXPECT_TRUE(known.contains(file.path)) << file.path;
       }
 }

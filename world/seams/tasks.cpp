@@ -12,7 +12,7 @@
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
-#include "instance/job/placement.hpp"
+#include "instance/request/placement.hpp"
 #include "instance/tree/remains.hpp"
 #include "transport/unique_fd.hpp"
 #include "world/instance.hpp"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "instance/core.hpp"
 #include "instance/job/job.hpp"
+#include "instance/service/core.hpp"
 #include "launch/tasks/processes.hpp"
 #include "world/seams/timeline.hpp"
 

@@ -3,8 +3,8 @@
 #include <fstream>
 #include <ostream>
 
+#include "cli/options/completion.hpp"
 #include "cli/options/parser.hpp"
-#include "cli/show/completion.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

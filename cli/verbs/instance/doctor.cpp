@@ -15,7 +15,7 @@
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 #include "config/config.hpp"
-#include "instance/surroundings.hpp"
+#include "instance/basics/surroundings.hpp"
 
 namespace holon::cli {
 namespace {

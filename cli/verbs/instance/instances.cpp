@@ -15,7 +15,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/registry/left.hpp"
 #include "instance/registry/registry.hpp"

@@ -15,9 +15,9 @@
 #include "cli/options/start_options.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
-#include "instance/remote/remote_agent.hpp"
-#include "instance/users/system_join.hpp"
+#include "instance/assembly/remote_agent.hpp"
+#include "instance/assembly/system_join.hpp"
+#include "instance/basics/clock.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/unique_fd.hpp"
 

@@ -12,7 +12,7 @@
 #include "cli/show/job_json.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/damage/export.hpp"
 #include "instance/journal/damage/repair.hpp"
 

@@ -13,7 +13,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "transport/codec/json.hpp"
 
 namespace holon::cli {

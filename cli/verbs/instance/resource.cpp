@@ -12,7 +12,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/instance/resource_verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 namespace holon::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/instance/resource_verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/resources/resource_database.hpp"
 #include "instance/resources/resources.hpp"
 #include "resource/formats/readers.hpp"

@@ -11,7 +11,7 @@
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::cli {

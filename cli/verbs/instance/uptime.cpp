@@ -10,7 +10,7 @@
 #include "cli/show/job_json.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 namespace holon::cli {
 namespace {

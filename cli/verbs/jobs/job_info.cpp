@@ -13,7 +13,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/job_filter.hpp"
 #include "resource/jobspec/ordered_json.hpp"
 

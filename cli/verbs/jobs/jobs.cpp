@@ -18,7 +18,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/glob.hpp"
 #include "msg/job_filter.hpp"
 

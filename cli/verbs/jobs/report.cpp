@@ -12,7 +12,7 @@
 #include "cli/options/parser.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/tree/remains.hpp"

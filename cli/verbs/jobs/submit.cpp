@@ -18,7 +18,6 @@
 #include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
-#include "cli/options/array_options.hpp"
 #include "cli/options/help.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -26,10 +25,11 @@
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workflow/array_options.hpp"
 #include "cli/workflow/file_claims.hpp"
 #include "cli/workflow/graph_file.hpp"
-#include "instance/job/submission.hpp"
-#include "instance/output/file_words.hpp"
+#include "instance/request/file_words.hpp"
+#include "instance/request/submission.hpp"
 #include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::cli {

@@ -17,7 +17,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 namespace holon::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <span>
 
-#include "instance/journal/durable_file.hpp"
+#include "instance/basics/durable_file.hpp"
 
 namespace holon::instance {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <variant>
 
-#include "instance/array/array.hpp"
+#include "instance/job/array.hpp"
 #include "instance/job/job.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/events/event_rows.hpp"

@@ -6,9 +6,9 @@
 #include <set>
 #include <string_view>
 
+#include "instance/basics/text.hpp"
 #include "instance/journal/rows.hpp"
 #include "instance/journal/schema.hpp"
-#include "instance/text.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

@@ -13,7 +13,8 @@
 #include <fstream>
 #include <memory>
 
-#include "instance/instance_id.hpp"
+#include "instance/basics/durable_file.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/lost_arrays.hpp"
@@ -21,13 +22,12 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/damage/schema_pages.hpp"
 #include "instance/journal/damage/unreadable.hpp"
-#include "instance/journal/durable_file.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/rows.hpp"
 #include "instance/journal/schema.hpp"
-#include "instance/text.hpp"
 
 namespace holon::instance {
 namespace {

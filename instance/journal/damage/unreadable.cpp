@@ -4,15 +4,15 @@
 
 #include <string_view>
 
-#include "instance/array/ended.hpp"
-#include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
+#include "instance/job/ended.hpp"
 #include "instance/job/job.hpp"
-#include "instance/job/submission.hpp"
+#include "instance/job/task_words.hpp"
+#include "instance/journal/database_kind.hpp"
 #include "instance/journal/events/event_pack.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
-#include "instance/resources/database_kind.hpp"
+#include "instance/request/submission.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"

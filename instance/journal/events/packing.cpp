@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/idset.hpp"
-#include "instance/array/array.hpp"
+#include "instance/job/array.hpp"
 #include "instance/journal/events/event_pack.hpp"
 
 namespace holon::instance {

@@ -1,8 +1,8 @@
 // queue_service.hpp - the requests about queues (msg/queue.hpp).
 #pragma once
-#include "instance/job/manager.hpp"
-#include "instance/job/queue_gates.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/manager/queue_gates.hpp"
 #include "msg/queue.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/store.hpp"

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "instance/job/placement.hpp"
+#include "instance/request/placement.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

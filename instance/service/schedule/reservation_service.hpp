@@ -1,6 +1,6 @@
 // reservation_service.hpp - the requests about advance reservations (msg/reservation.hpp).
 #pragma once
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/resources/reservations.hpp"
 #include "qmanager/scheduler.hpp"

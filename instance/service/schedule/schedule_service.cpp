@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "instance/job/placement.hpp"
-#include "instance/text.hpp"
+#include "instance/basics/text.hpp"
+#include "instance/request/placement.hpp"
 #include "instance/users/hiding.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"

@@ -5,12 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "instance/clock.hpp"
-#include "instance/job/manager.hpp"
-#include "instance/job/queue_gates.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/portions.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/manager/queue_gates.hpp"
 #include "instance/resources/reservations.hpp"
-#include "instance/service/portions.hpp"
 #include "msg/schedule.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/store.hpp"

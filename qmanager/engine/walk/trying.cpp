@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/slots.hpp"
 
 namespace holon::qmanager {
 

@@ -1,5 +1,5 @@
 // Which agent stands for which nodes, and which agents run a part of a job.
-#include "instance/agents/hosting.hpp"
+#include "instance/request/hosting.hpp"
 
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>

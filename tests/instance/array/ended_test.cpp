@@ -5,8 +5,8 @@
 #include <random>
 #include <set>
 
-#include "instance/array/array.hpp"
-#include "instance/array/ended.hpp"
+#include "instance/job/array.hpp"
+#include "instance/job/ended.hpp"
 
 namespace holon::instance {
 namespace {

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "instance/graph/task_words.hpp"
+#include "instance/job/task_words.hpp"
 #include "msg/graph.hpp"
 #include "msg/queue.hpp"
 #include "tests/instance/shared_live.hpp"

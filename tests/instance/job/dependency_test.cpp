@@ -1,7 +1,7 @@
 // Jobs that wait for other jobs or a time: each scheme, chains, what can never be, restarts.
 #include <gmock/gmock.h>
 
-#include "instance/job/dependencies.hpp"
+#include "instance/request/dependencies.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/shared_live.hpp"
 

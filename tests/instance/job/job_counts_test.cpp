@@ -1,6 +1,6 @@
 // Kept counts say what counting says, and of whose jobs those are that are over once all have been
 // counted.
-#include "instance/job/counts/job_counts.hpp"
+#include "instance/job/job_counts.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // When jobs are ended, and what they are told: limits, reservations, the instance's own end.
 #include <gmock/gmock.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

@@ -1,5 +1,5 @@
 // Which task sits where: drawings of nodes and cores, and that every task has a seat.
-#include "instance/job/placement.hpp"
+#include "instance/request/placement.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

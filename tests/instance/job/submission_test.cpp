@@ -1,5 +1,5 @@
 // What is read out of a jobspec: tasks, limits, the command as it is shown.
-#include "instance/job/submission.hpp"
+#include "instance/request/submission.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

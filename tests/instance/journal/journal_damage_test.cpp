@@ -17,11 +17,11 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "instance/instance_id.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"

@@ -12,8 +12,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "instance/array/ended.hpp"
-#include "instance/instance_id.hpp"
+#include "instance/job/ended.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {

@@ -12,12 +12,12 @@
 #include <map>
 #include <set>
 
-#include "instance/graph/task_words.hpp"
-#include "instance/job/submission.hpp"
+#include "instance/job/task_words.hpp"
 #include "instance/journal/damage/export.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/schema.hpp"
+#include "instance/request/submission.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"

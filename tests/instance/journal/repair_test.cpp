@@ -17,17 +17,17 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "instance/array/array.hpp"
-#include "instance/array/ended.hpp"
-#include "instance/instance_id.hpp"
-#include "instance/job/submission.hpp"
+#include "instance/job/array.hpp"
+#include "instance/job/ended.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
+#include "instance/journal/instance_id.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
+#include "instance/request/submission.hpp"
 #include "msg/instance.hpp"
 #include "tests/instance/a_jobspec.hpp"
 #include "tests/instance/journal/damaged_journal.hpp"

@@ -1,5 +1,5 @@
 // What is removed a little at a time, and what cannot be.
-#include "instance/journal/retention.hpp"
+#include "instance/manager/retention.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

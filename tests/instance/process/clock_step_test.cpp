@@ -2,7 +2,7 @@
 // broker is killed: no core is given twice, no limit and no lease moves.
 #include <gmock/gmock.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "tests/instance/live.hpp"

@@ -1,5 +1,5 @@
 // Instance time over clocks that the test sets.
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 
 #include <gtest/gtest.h>
 

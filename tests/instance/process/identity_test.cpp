@@ -4,10 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "instance/service/refusals.hpp"
-#include "instance/service/rights.hpp"
+#include "instance/basics/refusals.hpp"
 #include "instance/tree/ancestry.hpp"
-#include "launch/tasks/process.hpp"
+#include "instance/users/rights.hpp"
+#include "launch/tracking/process.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/instance/lone_broker.hpp"
 

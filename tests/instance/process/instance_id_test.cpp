@@ -1,6 +1,6 @@
 // An instance keeps its id for as long as its state directory is there, and knows that it had a
 // journal.
-#include "instance/instance_id.hpp"
+#include "instance/journal/instance_id.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

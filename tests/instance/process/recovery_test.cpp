@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "launch/messages.hpp"
 
 namespace holon::instance {

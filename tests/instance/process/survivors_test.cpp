@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "launch/tasks/process.hpp"
 #include "launch/tracking/cgroup.hpp"
 #include "launch/tracking/lineage.hpp"
+#include "launch/tracking/process.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

@@ -1,5 +1,5 @@
 // Who may come in from another node, and which place he gets; which nodes an instance gets.
-#include "instance/remote/joining.hpp"
+#include "instance/agents/joining.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -7,9 +7,9 @@
 
 #include <fstream>
 
-#include "instance/remote/child_place.hpp"
-#include "instance/remote/launcher.hpp"
-#include "instance/remote/nodes.hpp"
+#include "instance/agents/child_place.hpp"
+#include "instance/assembly/launcher.hpp"
+#include "instance/assembly/nodes.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {

@@ -1,5 +1,5 @@
 // Tasks that a launcher has started together find each other.
-#include "instance/remote/meeting.hpp"
+#include "instance/assembly/meeting.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,8 +7,8 @@
 #include <optional>
 #include <thread>
 
-#include "instance/remote/door.hpp"
-#include "instance/remote/launcher.hpp"
+#include "instance/assembly/door.hpp"
+#include "instance/assembly/launcher.hpp"
 #include "tests/pmi/served.hpp"
 #include "transport/reactor.hpp"
 

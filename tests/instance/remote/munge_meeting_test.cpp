@@ -13,8 +13,8 @@
 #include <optional>
 #include <thread>
 
-#include "instance/remote/door.hpp"
-#include "instance/remote/meeting.hpp"
+#include "instance/assembly/door.hpp"
+#include "instance/assembly/meeting.hpp"
 #include "tests/system/private_munge.hpp"
 #include "transport/curve/admission.hpp"
 #include "transport/munge/handover.hpp"

@@ -1,6 +1,6 @@
 // The jobs of an instance that has ended are counted between the requests of others, however many
 // they are.
-#include "instance/tree/gone_counts.hpp"
+#include "instance/listing/gone_counts.hpp"
 
 #include <gtest/gtest.h>
 

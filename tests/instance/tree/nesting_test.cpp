@@ -1,5 +1,5 @@
 // Instances in instances: grants, routing, records that outlive their child, fencing.
-#include "launch/tasks/process.hpp"
+#include "launch/tracking/process.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
 

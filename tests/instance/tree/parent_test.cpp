@@ -6,7 +6,7 @@
 
 #include <optional>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "launch/tasks/environment.hpp"

@@ -14,7 +14,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "instance/array/ended.hpp"
+#include "instance/job/ended.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/process/state_claim.hpp"
 #include "tests/instance/a_jobspec.hpp"

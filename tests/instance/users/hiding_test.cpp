@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "instance/users/own_failures.hpp"
+#include "instance/per_user/own_failures.hpp"
 
 namespace holon::instance {
 namespace {

@@ -1,5 +1,5 @@
 // A supervisor that ends waits for its starter, and not for ever.
-#include "instance/users/starter_line.hpp"
+#include "instance/process/starter_line.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/journal/journal.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"

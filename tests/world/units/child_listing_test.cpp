@@ -1,5 +1,5 @@
 // `jobs` of a whole tree never says less of a job than it was said before, whoever said so.
-#include "instance/clock.hpp"
+#include "instance/basics/clock.hpp"
 #include "tests/world/units/fake_child.hpp"
 
 namespace holon::world {

@@ -1,6 +1,6 @@
 // JobManager: what it promises to who commits, starts and reports. Nobody is there but the journal:
 // an Outside that writes down what it is told, and a clock that the test moves.
-#include "instance/job/manager.hpp"
+#include "instance/manager/manager.hpp"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -456,7 +456,8 @@ TEST_F(JobManagerTest, AHostThatIsNotHereIsRefused) {
     return answer ? std::string() : answer.error().what;
   };
   EXPECT_EQ(submitted("", "node1,nodeX"), "no node of this instance is called nodeX");
-  EXPECT_EQ(submitted("not", "node1,nodeX,nodeY"), "no node of this instance is called nodeX,nodeY");
+  EXPECT_EQ(submitted("not", "node1,nodeX,nodeY"),
+            "no node of this instance is called nodeX,nodeY");
   EXPECT_EQ(submitted("not", "node[0,5-6]"), "no node of this instance is called node[5-6]");
   EXPECT_EQ(submitted("", "node[0-1]"), "");
   jobs().grows = true;

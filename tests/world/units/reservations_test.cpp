@@ -2,7 +2,7 @@
 // anew, on what it may use.
 #include <gtest/gtest.h>
 
-#include "instance/job/placement.hpp"
+#include "instance/request/placement.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "tests/world/units/scene.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "instance/broker.hpp"
+#include "instance/broker/broker.hpp"
 #include "launch/messages.hpp"
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"

@@ -1,0 +1,55 @@
+#include "instance/assembly/child_agent.hpp"
+
+#include <poll.h>
+
+#include <cstdio>
+
+#include "base/text/printable.hpp"
+#include "instance/assembly/remote_agent.hpp"
+#include "launch/agent.hpp"
+#include "msg/instance.hpp"
+#include "transport/blocking_client.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr Duration kOneTry = 5'000;     // to connect
+constexpr Duration kPatience = 60'000;  // for a parent that is being started again
+constexpr int kTryAgain = 500;          // ms
+
+// Where the parent is gone for good this process is ended by its agent, or goes with it.
+Result<launch::Invitation> ask_parent(const ChildAgentOptions& options) {
+  const msg::InvitationRequest ask{options.token, options.job};
+  Result<msg::InvitationReply> reply = fail(Errc::disconnected, "", "");
+  for (Duration left = kPatience; left > 0; left -= kTryAgain) {
+    auto parent = transport::BlockingClient::connect(options.parent_uri, kOneTry);
+    if (parent) left = kPatience;
+    reply = parent ? parent->call<msg::InvitationReply>("invitation", ask, "", 0)
+                   : tl::unexpected(parent.error());
+    if (reply) return launch::parse_invitation(reply->invitation);
+    if (reply.error().code == Errc::denied || reply.error().code == Errc::unsupported) break;
+    poll(nullptr, 0, kTryAgain);
+  }
+  return tl::unexpected(reply.error());
+}
+
+}  // namespace
+
+int child_agent_main(const ChildAgentOptions& options) {
+  const auto invitation = ask_parent(options);
+  if (!invitation) {
+    const std::string& host = options.place.hosts[options.place.index];
+    std::fputs(("holon agent on " + host + ": its parent lets it in nowhere: " +
+                printable_lines(to_string(invitation.error())) + "\n")
+                   .c_str(),
+               stderr);
+    return launch::kAgentCouldNotBegin;
+  }
+  RemoteAgentOptions agent;
+  agent.rank = static_cast<std::int64_t>(options.place.index);
+  agent.cpuset = options.cpuset;
+  agent.log_level = options.log_level;
+  return remote_agent_with(*invitation, agent);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,72 @@
+// launcher.hpp - the processes by which agents are started on other nodes: the site's launcher, or
+// an ssh for each.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "instance/assembly/door.hpp"
+#include "instance/assembly/nodes.hpp"
+#include "transport/munge/handover.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class Launcher {
+ public:
+  struct Ended {
+    std::string failure;    // a line for people; "": it ended as it should
+    std::size_t nodes = 0;  // besides this one, whose agents it was to start
+  };
+  // `say` takes a line for people. `on_ended`: one of them has.
+  Launcher(transport::Reactor& reactor, std::function<void(const std::string&)> say,
+           std::function<void(const Ended&)> on_ended)
+      : reactor_(reactor), say_(std::move(say)), on_ended_(std::move(on_ended)) {}
+  ~Launcher();
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  // Makes what an instance of these nodes needs to let their agents in: keys, and a socket that
+  // listens at `address` ("": at all of this machine's). Errors: invalid_argument, system.
+  Result<BrokerOptions::Secrets::Keys> prepare(const Nodes& nodes, const std::string& address);
+  int socket() const { return door_ ? door_->socket.fd.get() : -1; }  // -1: not prepared
+
+  // What each of them is handed. REQUIRES: prepared.
+  std::string invitation() const { return launch::write_invitation(door_->invitation); }
+
+  // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
+  Status start();
+
+  // The broker has ended, and has sent the agents home: each of the processes ends when what it has
+  // started on its node is gone. One that does not within 10 s is named, told to end, and killed 3
+  // s later. `orphan_timeout`: after which an agent that it may have left there ends by itself.
+  void see_out(Duration orphan_timeout);
+
+  std::vector<pid_t> pids() const;
+
+ private:
+  struct Process {
+    std::string name;
+    pid_t pid = 0;
+    transport::Subscription watch;
+  };
+  Status leave_invitation(const std::string& invitation);
+  Status start_one(const std::vector<std::string>& command, const std::string& invitation);
+  void signal(int signal) const;
+  std::string unended() const;
+
+  transport::Reactor& reactor_;
+  std::function<void(const std::string&)> say_;
+  std::function<void(const Ended&)> on_ended_;
+  Nodes nodes_;
+  std::shared_ptr<const Door> door_;
+  std::unique_ptr<transport::Handover> handover_;  // of the invitation
+  std::list<Process> processes_;
+  transport::Subscription patience_;  // with those that do not end
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,595 @@
+#include "instance/broker/broker.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/text/printable.hpp"
+#include "instance/basics/exit_codes.hpp"
+#include "instance/basics/text.hpp"
+#include "instance/journal/files.hpp"
+#include "instance/journal/schema.hpp"
+#include "transport/bounds.hpp"
+#include "transport/endpoint.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
+constexpr Duration kLostPatience = 5'000;   // for nodes that are away as the instance ends
+constexpr Duration kLastWords = 2'000;      // for clients to read their last answers
+constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
+constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
+
+constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
+
+// In the runtime directory: a broker of this run has been up.
+constexpr const char* kWasUp = "/was-up";
+constexpr const char* kEnding = "ending";  // in the journal: why this run was told to end
+constexpr Duration kLookAtFiles = 1'000;
+
+// On a disk that takes no more there is still what it has; `trouble` says so then.
+Result<Journal> open_again(const std::string& file, Journal::Sync sync, const Journal::Beat& beat,
+                           std::optional<Error>& trouble) {
+  auto journal = Journal::open(file, sync, Journal::OnDamage::repair, beat);
+  if (!journal && journal.error().code == Errc::system) {
+    trouble = journal.error();
+    return Journal::open_frozen(file, beat);
+  }
+  if (!journal) return journal;
+  if (const auto room = journal->room(); !room) {
+    trouble = room.error();
+    journal->freeze();
+  }
+  return journal;
+}
+
+std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
+  const auto value = journal.meta(key);
+  return value && *value ? **value : std::move(otherwise);
+}
+
+Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
+  const auto latest = journal.latest_event();
+  if (!latest) return tl::unexpected(latest.error());
+  auto clock = std::make_shared<InstanceClock>(boot_id());
+  clock->go_on(meta_or(journal, kClock, ""), *latest);
+  return clock;
+}
+
+// Jobs write there. Whatever else has that name is kept under another one.
+void make_output_directory(const std::string& state_dir) {
+  const std::string dir = state_dir + "/output";
+  std::error_code none;
+  if (std::filesystem::exists(dir, none) && !std::filesystem::is_directory(dir, none))
+    if (const auto aside = put_aside(dir, wall_clock_ms()))
+      spdlog::critical(fmt::format("{} was no directory; it is kept as {}", dir, *aside));
+  std::filesystem::create_directories(dir, none);
+}
+
+}  // namespace
+
+Broker::Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options,
+               config::Config config, Journal journal, std::shared_ptr<InstanceClock> clock,
+               std::unique_ptr<transport::Server> server)
+    : reactor_(reactor),
+      pulse_(pulse),
+      options_(std::move(options)),
+      config_(std::move(config)),
+      journal_(std::move(journal)),
+      clock_(std::move(clock)),
+      known_offset_(clock_->offset()),
+      server_(std::move(server)) {
+  reactor_.set_clock([clock = clock_] { return clock->now(); });
+}
+
+// First its connections: what was asked over them is answered as they end, by what ends after them.
+// Both ends of every connection then know that it was lost, and nobody is told that a request was
+// forgotten.
+Broker::~Broker() {
+  if (parent_) parent_->close();
+  server_.reset();
+}
+
+transport::Options Broker::peer_options(const std::string& name) const {
+  transport::Options o;
+  o.heartbeat = config_.heartbeat;
+  o.peer_timeout = config_.peer_timeout;
+  o.name = name;
+  return o;
+}
+
+// ---- beginning ----
+
+Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options,
+                                               Pulse* pulse, BrokerGround ground) {
+  auto config = config::load_config(options.start.conf);
+  if (!config) return tl::unexpected(config.error());
+  const std::string file =
+      options.start.journal ? options.start.state_dir + "/journal.db" : std::string();
+  // The broker after one that crashed goes on with what there is: its jobs run.
+  const bool again = std::filesystem::exists(options.runtime_dir + kWasUp);
+  std::optional<Error> trouble;
+  Journal::Beat beat;
+  if (pulse != nullptr) beat = [pulse] { pulse->beat(); };
+  auto journal = again ? open_again(file, config->sync, beat, trouble)
+                       : Journal::open(file, config->sync, Journal::OnDamage::refuse, beat);
+  if (!journal) return tl::unexpected(journal.error());
+  auto clock = clock_of(*journal);
+  if (!clock) return tl::unexpected(clock.error());
+  const auto uri = transport::ipc_uri(options.runtime_dir, "broker");
+  if (!uri) return tl::unexpected(uri.error());
+  transport::Options listen;
+  listen.heartbeat = config->heartbeat;
+  listen.peer_timeout = config->peer_timeout;
+  listen.name = "broker";
+  listen.kept_for = {"agent", "child"};
+  listen.for_everybody = options.start.system;
+  auto server = transport::Server::listen(reactor, *uri, listen);
+  if (!server) return tl::unexpected(server.error());
+  std::unique_ptr<Broker> broker(new Broker(reactor, pulse, std::move(options), std::move(*config),
+                                            std::move(*journal), std::move(*clock),
+                                            std::move(*server)));
+  broker->ground_ = std::move(ground);
+  if (auto open = broker->open_to_nodes(); !open) return tl::unexpected(open.error());
+  broker->show_pulse();
+  broker->only_lists_ = std::move(trouble);
+  if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
+  broker->journal_.stop_beating();  // from here on a turn is the sign
+  return broker;
+}
+
+// The loop turns often enough to be seen even when nothing happens.
+void Broker::show_pulse() {
+  constexpr Duration kBeats = 8;  // within the watchdog's patience
+  if (pulse_ == nullptr) return;
+  pulse_->beat();
+  config_.scheduler.looking_at = &pulse_->looking_at();
+  if (config_.watchdog > 0) beat_ = reactor_.every(config_.watchdog / kBeats, [] {});
+}
+
+Beginning Broker::beginning() const {
+  Beginning how;
+  how.fresh = fresh_;
+  how.last_lived = last_lived_;
+  if (pulse_ == nullptr) return how;
+  how.at = [pulse = pulse_](JobId job) { pulse->beat_at(job); };
+  how.suspect = pulse_->take_suspect();
+  if (how.suspect)
+    spdlog::error(fmt::format("the broker failed twice in a row at job {}{}; it is set aside",
+                              how.suspect->job.value(),
+                              how.suspect->began ? ", before its first turn" : ""));
+  return how;
+}
+
+// Is this a later broker of an instance whose supervisor lives, or a new start on an old state
+// directory? A run is known once its resources are: a broker that dies before leaves the next one
+// those of the run before, which may have had other nodes.
+bool Broker::same_run() const {
+  return meta_or(journal_, "runtime_dir", "") == options_.runtime_dir;
+}
+
+Status Broker::begin() {
+  fresh_ = !same_run();
+  last_lived_ = InstanceClock::kept_at(meta_or(journal_, kClock, ""));
+  keep_clock();
+  if (auto known = recall(); !known) return known;
+  server_->on_request([this](const transport::Request& request) { take_request(request); });
+  server_->on_peer([this](transport::PeerId peer, const transport::PeerInfo&) {
+    if (munge_ || options_.start.system) watch_stranger(peer);
+  });
+  server_->on_peer_lost([this](transport::PeerId peer) {
+    unproved_.erase(peer);
+    if (gathering_) gathering_->peer_lost(peer);
+    if (!core_) return;
+    core_->agents.peer_lost(peer);
+    core_->children.peer_lost(peer, reactor_.now());
+  });
+  turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
+  files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
+  gather_timer_ = reactor_.after(config_.gather_timeout, [this] { gathered_enough(); });
+  tell_news();
+  return options_.start.grant ? begin_child() : begin_root();
+}
+
+// What the journal says of the instance itself.
+Status Broker::recall() {
+  if (fresh_) journal_.set_number(kStarted, reactor_.now());
+  const auto started = journal_.number(kStarted);
+  if (!started) return tl::unexpected(started.error());
+  started_ = started->value_or(reactor_.now());
+  const auto grant = journal_.grant();
+  if (!grant) return tl::unexpected(grant.error());
+  grant_ = grant->value_or(HeldGrant());
+  return recall_guests();
+}
+
+std::string Broker::resources() const {
+  const std::int64_t nodes = core_->store->total("node");
+  return describe(
+      {nodes > 1 ? nodes : 0, core_->store->total("core"), core_->store->total("gpu"), 0});
+}
+
+// Resources that were declared stay those of the instance until others are. A machine may have
+// changed since.
+Status Broker::begin_root() {
+  ResourceSource source{meta_or(journal_, "resources.kind", ""),
+                        meta_or(journal_, "resources.text", ""),
+                        meta_or(journal_, "resources.bind", "1") == "1"};
+  const bool declared = !source.kind.empty() && !source.bind;
+  const bool keeps = declared && options_.start.resources.empty();
+  if (fresh_ && keeps)
+    std::fputs(fmt::format("holon start: it has the resources that it was made with{}; "
+                           "--resources {} gives it this machine's\n",
+                           source.kind == "shape" ? ", " + source.text : "", kThisMachine)
+                   .c_str(),
+               stderr);
+  if ((fresh_ && !keeps) || source.kind.empty()) {
+    auto found = find_own_resources();
+    if (!found) return tl::unexpected(found.error());
+    return gather(std::move(*found));
+  }
+  return bring_up_root(source);
+}
+
+Result<ResourceSource> Broker::find_own_resources() const {
+  if (options_.start.resources.empty() && !ground_.topology.empty())
+    return ResourceSource{"hwloc", ground_.topology, true};
+  return find_resources(options_.start.resources, options_.most_memory);
+}
+
+Status Broker::begin_child() {
+  const auto cut = options_.job_path.rfind('/');
+  if (cut == std::string::npos || options_.secrets.token.empty())
+    return fail(Errc::invalid_argument, "a child instance needs its job's path and its token");
+  ParentLink::Identity identity{
+      options_.secrets.token,
+      JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)), server_->uri(),
+      grant_.epoch, options_.secrets.invitation};
+  ParentLink::Callbacks callbacks;
+  callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
+  callbacks.denied = [this](const Error& error) {
+    spdlog::error(fmt::format("the parent turned this instance away: {}", to_string(error)));
+    if (phase_ == Phase::waiting_for_grant) return finish(kCannotStart);
+    end("it does not hold its grant any more");
+  };
+  callbacks.lost = [this] { await_parent(); };
+  callbacks.request = [this](const transport::Request& request) { take_request(request); };
+  callbacks.record = [this](const std::string& path) {
+    return core_ ? core_->records.find(path) : std::optional<msg::JobRecord>();
+  };
+  auto link = ParentLink::connect(reactor_, options_.parent_uri,
+                                  peer_options("child " + options_.job_path), std::move(identity),
+                                  journal_, std::move(callbacks), config_.record_interval);
+  if (!link) return tl::unexpected(link.error());
+  parent_ = std::move(*link);
+  parent_->load_outbox();
+  await_parent();
+  // A later broker goes on with the grant it knows; the parent confirms or fences it when it
+  // answers.
+  if (const auto text = meta_or(journal_, "resources.text", ""); !text.empty() && !fresh_) {
+    Identity known;
+    known.path = grant_.path;
+    known.name = grant_.name;
+    return bring_up({"jgf", text, meta_or(journal_, "resources.bind", "1") == "1"},
+                    std::move(known), grant_.end == 0 ? kTimeMax : grant_.end);
+  }
+  return {};
+}
+
+Status Broker::bring_up(const ResourceSource& source, Identity identity, Time lease_end) {
+  auto spec = read_resources(source);
+  if (!spec) return tl::unexpected(spec.error());
+  if (pulse_ != nullptr) pulse_->beat();
+  resource::StoreOptions store_options;
+  store_options.match_policy = config_.match_policy;
+  store_options.prune_filters = config_.prune_filters;
+  store_options.horizon = {0, lease_end};
+  auto store = resource::ResourceStore::load(*spec, store_options);
+  if (!store) return tl::unexpected(store.error());
+  if (auto can = can_use(source, store->total("node")); !can) return can;
+  journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for who reads the journal
+  journal_.set_meta("runtime_dir", options_.runtime_dir);
+  journal_.set_meta("resources.kind", source.kind);
+  journal_.set_meta("resources.text", source.text);
+  journal_.set_meta("resources.bind", source.bind ? "1" : "0");
+  identity.uri = server_->uri();
+  identity.state_dir = options_.start.state_dir;
+  identity.binary = options_.binary;
+  identity.belongs_to = ground_.belongs_to;
+  identity.agent_secrets = options_.secrets.agents;
+  identity.agents = agents_of(source, options_.secrets.agents.size());
+  identity.bind = source.bind;
+  identity.hosts = options_.hosts;
+  identity.spreads = !options_.hosts.empty();
+  identity.serves_users = options_.start.system;
+  identity.is_one_machine = is_one_machine();
+  identity.started = started_;
+  identity.lease_end = lease_end;
+  make_output_directory(identity.state_dir);
+  auto core = Core::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
+                           std::move(identity), std::move(*store), parent_.get(), beginning());
+  if (!core) return tl::unexpected(core.error());
+  core_ = std::move(*core);
+  strangers_.on_logged = [this](const transport::Request& request, const Error& why) {
+    core_->audit.refused(request, why);
+  };
+  core_->on_node_lost = [this](std::uint32_t rank) { lose_node(rank); };
+  if (only_lists_) core_->only_list(only_lists_->what);
+  Service::Hooks hooks;
+  hooks.shutdown = [this](const std::string& reason) { end(reason); };
+  hooks.ending = [this] { return phase_ != Phase::up; };
+  hooks.lease = [this](const msg::Lease& told) { move_lease(told); };
+  if (parent_)
+    hooks.forward_up = [this](const transport::Request& request, const std::string& path) {
+      parent_->forward(request, path);
+    };
+  hooks.agent_up = [this] { tell_when_ready(); };
+  hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
+  core_->provisions.invite = hooks.invite;
+  hooks.conf = options_.start.conf;
+  hooks.told = {{"instance.state-dir", options_.start.state_dir, state_dir_source(options_)}};
+  hooks.begin_again = [this] {
+    end_reason_ = "its configuration is another one";
+    reactor_.defer([this] { finish(kBeginAgain); });
+  };
+  service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
+  phase_ = Phase::up;
+  std::ofstream(options_.runtime_dir + kWasUp).flush();
+  watch_lease(lease_end);
+  if (config_.idle_timeout > 0 && options_.start.background)
+    idle_end_.emplace(reactor_, core_->jobs, config_.idle_timeout, [this] {
+      end(fmt::format("it had nothing to do for {} (instance.idle-timeout)",
+                      duration_text(config_.idle_timeout)));
+    });
+  go_on_ending();
+  for (const auto& request : std::exchange(early_, {}))
+    if (!request.done()) service_->handle(request);  // who asked may be gone
+  return {};
+}
+
+void Broker::take_request(const transport::Request& request) {
+  if (request.topic() == transport::kBoundReached && request.peer().value() == 0)
+    return bound_reached(request);
+  if (request.topic() == "agent.join") return answer_join(request);
+  if (request.topic() == "user.prove") return answer_proof(request);
+  if (request.topic() == "agent.vouch") return answer_vouch(request);
+  if (only_lists_) return only_list(request);
+  if (phase_ == Phase::over) return request.fail(last_word());
+  of_this_turn_.push_back(request);
+  if (service_)
+    service_->handle(request);
+  else if (early_.size() < 10'000)
+    early_.push_back(request);
+  else
+    request.fail({Errc::busy, "this instance has no resources yet", {}});
+  if (!gathering_) return;
+  gathering_->hear(request);
+  if (gathering_->complete()) begin_with_gathered();
+}
+
+void Broker::watch_lease(Time end) {
+  lease_timer_.cancel();
+  if (end != kTimeMax)
+    lease_timer_ = reactor_.at(end, [this] { begin_end("timeout", "its time is over"); });
+}
+
+// ---- a turn ----
+
+void Broker::keep_clock() {
+  clock_kept_ = reactor_.now();
+  journal_.set_meta(kClock, clock_->text_to_keep());
+}
+
+void Broker::look_at_wall_clock() {
+  const Duration by = clock_->offset() - known_offset_;
+  if (by == 0) return;
+  known_offset_ = clock_->offset();
+  const Duration seconds = (std::abs(by) + 500) / 1000;
+  spdlog::warn(
+      fmt::format("the wall clock was set {} {}; the time of this instance goes on as before",
+                  duration_text(seconds * 1000), by > 0 ? "forward" : "back"));
+  keep_clock();
+  if (core_) core_->jobs.wall_clock_was_set();
+}
+
+void Broker::finish_turn() {
+  if (pulse_ != nullptr) {
+    pulse_->turn();
+    ask_for_agent();
+  }
+  if (phase_ == Phase::over) return;
+  if (only_lists_) return finish_listing_turn();
+  const Time now = reactor_.now();
+  // Timers stand still while the machine sleeps, leases do not.
+  if (core_ && core_->identity.lease_end <= now) begin_end("timeout", "its time is over");
+  look_at_wall_clock();
+  std::optional<Time> next;
+  if (core_) next = core_->turn(now);
+  // While jobs run also when nothing else happens: how long they have run must be known when all of
+  // this is killed.
+  const bool is_to_keep = journal_.has_changes() || (core_ && !core_->jobs.holding().empty());
+  if (is_to_keep && now >= clock_kept_ + kClockInterval) keep_clock();
+  if (auto committed = journal_.commit(); !committed) {
+    // Nothing of this turn was acknowledged. Going on would promise what is not written.
+    spdlog::critical(to_string(committed.error()));
+    return refuse_turn(committed.error());
+  }
+  of_this_turn_.clear();
+  tell_news();
+  after_commit_.run();
+  if (core_) core_->flush();
+  if (parent_) parent_->flush();
+  if (phase_ == Phase::draining || phase_ == Phase::flushing) drained();
+  wake_.cancel();
+  if (!after_commit_.empty()) next = reactor_.now();
+  if (next) wake_ = reactor_.after(std::max<Duration>(0, *next - reactor_.now()), [] {});
+}
+
+// A failure is told by the next commit.
+void Broker::look_at_files() {
+  if (only_lists_) {
+    if (journal_.room()) finish(kTryAgain);
+    return;
+  }
+  std::error_code ignored;
+  if (core_ && !std::filesystem::exists(uri().substr(std::strlen("ipc://")), ignored)) {
+    end_reason_ = "its runtime directory was removed";
+    return finish(kTryAgain);
+  }
+  if (const auto looked = journal_.look(); !looked) spdlog::critical(to_string(looked.error()));
+}
+
+// What has happened to the journal. Where all of the state directory is gone its other folders are
+// made again, too: jobs write there.
+void Broker::tell_news() {
+  const auto news = journal_.take_news();
+  for (const auto& item : news) spdlog::critical(item);
+  if (news.empty() || !core_) return;
+  make_output_directory(core_->identity.state_dir);
+}
+
+// ---- ending ----
+
+void Broker::end(const std::string& reason) {
+  begin_end("cancel", reason);
+}
+
+void Broker::end_alone(const std::string& reason) {
+  alone_ = true;
+  end(reason);
+}
+
+void Broker::end_by_signal() {
+  const bool cut_off = parent_ && !parent_->is_up();
+  if (cut_off) return end("the instance above was gone, and it was told to stop");
+  if (!parent_ || !core_) return end("it was told to stop");
+  end(fmt::format("job {} was told to stop; its record says why", core_->identity.path));
+}
+
+void Broker::end_without_starter() {
+  end("the starter, which starts tasks as their users, has ended or was killed");
+}
+
+void Broker::begin_end(const std::string& type, const std::string& reason) {
+  if (!core_) {
+    spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
+    end_reason_ = reason;
+    return finish(kCannotStart);
+  }
+  if (phase_ != Phase::up) return;
+  if (only_lists_) {  // its agent is not heard: the supervisor ends that
+    end_reason_ = reason;
+    end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
+    return;
+  }
+  spdlog::info(fmt::format("the instance ends: {}", printable(reason)));
+  time_is_over_ = type == "timeout";
+  phase_ = Phase::draining;
+  end_reason_ = reason;
+  core_->ending = true;
+  core_->provisions.end();
+  if (!time_is_over_) journal_.set_meta(kEnding, reason);
+  // Not before the next broker would know it, too: whoever makes another instance in this one's
+  // place must not find both of them.
+  after_commit_.add([this] { say_ending(); });
+  core_->jobs.pause_scheduling();
+  end_jobs(type, reason);
+  end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
+  lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
+}
+
+// A broker that crashes as its instance ends is followed by one that ends it.
+void Broker::go_on_ending() {
+  const std::string reason = meta_or(journal_, kEnding, "");
+  if (reason.empty() || only_lists_) return;
+  if (fresh_) return journal_.set_meta(kEnding, "");
+  begin_end("cancel", reason);
+}
+
+void Broker::say_ending() {
+  if (parent_ && core_ && core_->ending) parent_->say_ending();
+}
+
+// Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
+// directory; there is none on a child's: they end some at a time, for there may be a million.
+void Broker::end_jobs(const std::string& type, const std::string& reason) {
+  core_->jobs.take_all(reactor_.now());
+  std::vector<JobId> running, queued;
+  // An array ends with those that wait; of a root that runs again it does not end.
+  for (const auto& [id, job] : core_->jobs.active()) {
+    const bool runs = job.life.state >= JobState::run && !is_array(job);
+    if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
+  }
+  const std::string note = fmt::format("its instance ended: {}", reason);
+  for (const JobId id : running) core_->jobs.raise(id, type, note, reactor_.now());
+  if (!parent_ || queued.empty()) return;
+  ends_queued_ = true;
+  core_->portions.add({}, [this, note, next = std::make_shared<std::size_t>(0),
+                           ids = std::make_shared<const std::vector<JobId>>(std::move(queued))] {
+    const std::size_t stop = std::min(ids->size(), *next + kEndedAtOnce);
+    for (; *next < stop; ++*next) core_->jobs.raise((*ids)[*next], "cancel", note, reactor_.now());
+    ends_queued_ = stop < ids->size();
+    return ends_queued_;
+  });
+}
+
+void Broker::hurry() {
+  if (phase_ != Phase::draining) return;
+  core_->agents.kill_all_now();
+  end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
+}
+
+void Broker::drained() {
+  if (phase_ == Phase::draining) {
+    const bool nobody_will_say = nobody_starts_agents() && core_->agents.none_connected();
+    const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
+    if (ends_queued_ || waits) return;
+    // A batch system may take its time, and so may the start of another agent beside the broker;
+    // hurry() is the end of it. Nobody starts one where the supervisor is gone, or has given up.
+    const bool nobody_can_ask =
+        nobody_starts_agents() && !core_->agents.beside_broker().connected();
+    if (core_->provisions.is_ending() && !nobody_can_ask) return;
+    phase_ = Phase::flushing;
+    end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
+  }
+  // A parent that is away just now may be back in time.
+  if (parent_ && !parent_->all_sent()) return parent_->send_now();
+  const auto left = core_->jobs.counts();
+  if (parent_ && left.pending + left.running == 0) parent_->say_told_all();
+  finish(kEndedInOrder);
+}
+
+// For whoever asks, or still waits for an answer, when this broker is over: nothing more is done,
+// and an answer that needs a commit would never come.
+Error Broker::last_word() const {
+  const char* what = ends_for_good_ ? "the instance ended: " : "its broker starts again: ";
+  return {Errc::disconnected, what + end_reason_, {}};
+}
+
+void Broker::finish(int code) {
+  if (std::exchange(phase_, Phase::over) == Phase::over) return;
+  if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
+  ends_for_good_ = code != kTryAgain && code != kBeginAgain;
+  if (service_) service_->close(last_word());
+  // A broker that cannot write is followed by one that may: the jobs run on for it.
+  if (core_ && ends_for_good_) core_->agents.shutdown();
+  gather_timer_.cancel();
+  // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
+  // exit code.
+  if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
+  end_timer_.cancel();
+  server_->take_leave(kLastWords, [this, code] {
+    if (const auto unread = server_->counters().unread; unread > 0)
+      spdlog::warn(
+          fmt::format("{} clients had not read their last answers when this broker left", unread));
+    on_end_(code);
+  });
+}
+
+}  // namespace holon::instance

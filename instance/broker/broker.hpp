@@ -1,0 +1,207 @@
+// broker.hpp - the broker process: from its options to a Core that serves, and to an orderly end.
+//
+// One thread, one reactor. A turn: handle what came, schedule, commit the journal, then answer,
+// start and signal.
+#pragma once
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "config/config.hpp"
+#include "instance/agents/gathering.hpp"
+#include "instance/agents/joining.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/options.hpp"
+#include "instance/basics/pulse.hpp"
+#include "instance/basics/refusals.hpp"
+#include "instance/basics/walltime.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/resources/resources.hpp"
+#include "instance/service/core.hpp"
+#include "instance/service/service.hpp"
+#include "instance/tree/parent_link.hpp"
+#include "instance/users/idle_end.hpp"
+#include "transport/munge/munge.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+// What a broker takes for its surroundings; others than this machine's are for tests.
+struct BrokerGround {
+  BelongsTo belongs_to = descends_from;
+  std::string topology = {};  // hwloc XML of its machine; "": what hwloc finds here
+};
+
+class Broker {
+ public:
+  // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
+  // From here on the reactor's time is the instance's. Errors: of the configuration, the journal,
+  // the resources, the sockets.
+  // `pulse` is shown how it gets on; it may be null, and must outlive it.
+  static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
+                                                Pulse* pulse, BrokerGround ground = {});
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  // Called once, when jobs can be run: resources known, agent there.
+  void on_ready(std::function<void()> callback) { on_ready_ = std::move(callback); }
+  // Called once, when everything has ended; the argument is the process's exit code.
+  void on_end(std::function<void(int)> callback) { on_end_ = std::move(callback); }
+
+  // A root in a batch job ends before the walltime of that. Nothing where there is nobody to ask
+  // for it. REQUIRES: on_ready() has not been called back.
+  void follow_walltime(batch::Allocation allocation);
+
+  // Begins the orderly end: running jobs are ended, records sent up, the agent is sent home.
+  // Further calls change nothing.
+  void end(const std::string& reason);
+  // The same, when nobody is there any more to start an agent or another broker: what only an agent
+  // that is gone could say is left to whoever reads the journal next.
+  void end_alone(const std::string& reason);
+  // The same, by a signal: whoever sent it to a child whose parent is gone clears up after that.
+  void end_by_signal();
+  void end_without_starter();
+  // No other agent will be started beside this broker: an end does not wait for one.
+  void give_up_agent() { agent_given_up_ = true; }
+  // Of an end that has begun: SIGKILL for what still runs.
+  void hurry();
+
+  const std::string& uri() const { return server_->uri(); }
+  // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
+  std::string resources() const;
+  // Which hosts it has begun without, for people; "": all have come. REQUIRES: on_ready() was
+  // called.
+  std::string without() const;
+  // For who looks at it from the same process; nullptr: it has no resources yet.
+  const Core* core() const { return core_.get(); }
+
+ private:
+  enum class Phase { waiting_for_grant, up, draining, flushing, over };
+
+  Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options, config::Config config,
+         Journal journal, std::shared_ptr<InstanceClock> clock,
+         std::unique_ptr<transport::Server> server);
+  void show_pulse();
+  Status begin();
+  Status recall();
+  Status begin_root();
+  Result<ResourceSource> find_own_resources() const;
+  bool is_one_machine() const;
+  Status can_use(const ResourceSource& source, std::int64_t nodes) const;
+  Status open_to_nodes();
+  void answer_join(const transport::Request& request);
+  std::string keyed_addresses() const;
+  void watch_stranger(transport::PeerId peer);
+  void answer_vouch(const transport::Request& request);
+  Result<transport::Principal> vouched(const transport::Request& request) const;
+  void bound_reached(const transport::Request& told);
+  void take_proof(const transport::Request& request, const transport::Principal& who);
+  void answer_proof(const transport::Request& request);
+  Result<transport::Principal> proved(const transport::Request& request);
+  Result<launch::msg::JoinReply> place_for(const transport::Request& request,
+                                           const launch::msg::JoinRequest& ask);
+  Result<launch::msg::JoinReply> place_for_guest(const transport::Request& request,
+                                                 const launch::msg::JoinRequest& ask);
+  Status recall_guests();
+  void keep_guests();
+  Result<std::string> invite(const msg::InviteRequest& ask);
+  Status gather(ResourceSource own);
+  Status bring_up_root(const ResourceSource& source);
+  Status bring_up_gathered();
+  void begin_with_gathered();
+  void gathered_enough();
+  void look_for_lost_agents();
+  void tell_when_ready();
+  Status begin_child();
+  Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
+  void await_parent();
+  void hear_grant(const msg::Grant& grant);
+  void take_request(const transport::Request& request);
+  Time end_of_limit() const;
+  Time end_of_lease(const msg::Lease& told) const;
+  void move_lease(const msg::Lease& told);
+  void keep_lease(const msg::Lease& told, Time end);
+  void watch_lease(Time end);
+  void move_walltime(Time end);
+  void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
+  void agents_are_up();
+  void keep_clock();
+  void ask_for_agent();
+  void look_at_wall_clock();
+  Beginning beginning() const;
+  void finish_turn();
+  void finish_listing_turn();
+  void look_at_files();
+  void refuse_turn(const Error& why);
+  void only_list(const transport::Request& request);
+  void tell_news();
+  void drained();
+  bool only_lost_run() const;
+  bool nobody_starts_agents() const { return alone_ || agent_given_up_; }
+  void lose_node(std::uint32_t rank);
+  void end_jobs(const std::string& type, const std::string& reason);
+  void begin_end(const std::string& type, const std::string& reason);
+  void go_on_ending();
+  void say_ending();
+  Error last_word() const;
+  void finish(int code);
+  bool same_run() const;
+  transport::Options peer_options(const std::string& name) const;
+
+  transport::Reactor& reactor_;
+  Pulse* pulse_ = nullptr;
+  BrokerOptions options_;
+  config::Config config_;
+  Journal journal_;
+  std::shared_ptr<InstanceClock> clock_;
+  Time clock_kept_ = 0;             // when it was written to the journal
+  Time last_lived_ = 0;             // when the broker before this one did so last
+  Duration known_offset_ = 0;       // of the wall clock
+  Time started_ = 0;                // the instance was
+  HeldGrant grant_;                 // of a child
+  std::optional<Joining> joining_;  // of an instance that others reach over tcp
+  std::map<transport::PeerId, transport::Subscription>
+      unproved_;                           // who connected and has yet to prove
+  std::optional<transport::Munge> munge_;  // where users of other machines may connect
+  std::uint16_t port_ = 0;                 // at which it is reached from them
+  Refusals strangers_;                     // at its door
+  std::unique_ptr<transport::Server> server_;
+  AfterCommit after_commit_;
+  std::unique_ptr<ParentLink> parent_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<Walltime> walltime_;
+  std::optional<IdleEnd> idle_end_;  // of one that nobody has given a program
+  std::unique_ptr<Service> service_;
+  std::list<transport::Request> early_;  // came before there was a core
+  std::vector<transport::Request> of_this_turn_;
+  // The journal cannot be written: nothing is changed, what there is can be looked at.
+  std::optional<Error> only_lists_;
+  BrokerGround ground_;
+  bool alone_ = false;  // without a supervisor
+  bool agent_given_up_ = false;
+  bool ends_queued_ = false;  // it ends, and not all queued jobs have yet
+  Phase phase_ = Phase::waiting_for_grant;
+  std::optional<Gathering> gathering_;  // of a root whose resources are not known yet
+  bool is_gathered_ = false;            // no more agents are waited for
+  bool lacks_lost_ = false;             // it has begun without agents that will not come
+  bool is_ready_ = false;
+  bool time_is_over_ = false;  // why it ends
+  bool waited_for_lost_ = false;
+  bool ends_for_good_ = false;  // no other broker follows
+  bool fresh_ = true;
+  std::string end_reason_;
+  std::function<void()> on_ready_ = [] {};
+  std::function<void(int)> on_end_ = [](int) {};
+  transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
+      files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,57 @@
+// A broker whose journal cannot be written: it changes nothing, and shows what there is.
+#include <string_view>
+#include <utility>
+
+#include "instance/basics/exit_codes.hpp"
+#include "instance/broker/broker.hpp"
+#include "instance/users/rights.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::int64_t kListing = 10'000;  // us of a turn for long answers
+
+// Whoever asked it asks the next broker by itself.
+bool is_asked_again(std::string_view topic) {
+  return is_look(topic) || is_repeated(topic);
+}
+
+}  // namespace
+
+// Long answers are made in portions, also where nothing may be changed.
+void Broker::finish_listing_turn() {
+  if (core_) core_->portions.turn(kListing);
+  after_commit_.run();
+  wake_.cancel();
+  if (!after_commit_.empty() || (core_ && !core_->portions.empty()))
+    wake_ = reactor_.after(0, [] {});
+}
+
+// Whoever asked for something in a turn that cannot be kept is told why. What was changed is thrown
+// away with this process: the next broker reads what the journal has, and lists that until there is
+// room again. Agents and children say again what they have to say.
+void Broker::refuse_turn(const Error& why) {
+  for (const auto& request : std::exchange(of_this_turn_, {})) {
+    if (request.done()) continue;
+    const bool again = is_asked_again(request.topic());
+    request.fail(
+        {again ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
+  }
+  end_reason_ = why.what;
+  only_lists_ = why;
+  finish(kTryAgain);
+}
+
+void Broker::only_list(const transport::Request& request) {
+  // Before the next broker is there: what is in memory may be more than was kept.
+  const bool over = phase_ == Phase::over;
+  if (!over && service_ && (is_look(request.topic()) || request.topic() == "shutdown"))
+    return service_->handle(request);
+  const bool again = is_asked_again(request.topic());
+  request.fail(
+      {again ? Errc::disconnected : only_lists_->code,
+       only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",
+       only_lists_->where});
+}
+
+}  // namespace holon::instance

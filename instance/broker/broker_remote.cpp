@@ -1,0 +1,318 @@
+// The part of the Broker that lets agents on other nodes in.
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "instance/assembly/door.hpp"
+#include "instance/broker/broker.hpp"
+#include "launch/remote/invitation.hpp"
+#include "launch/remote/vouch.hpp"
+#include "transport/bounds.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/munge/proof.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr const char* kGuests = "guests";  // in the journal
+// Prefix of a stranger's name; the stranger's key follows.
+const std::string kStranger(transport::kStranger);
+
+// Its folder may be entered by all, and is made anew with each start.
+void publish_address(const std::string& file, const std::string& lines) {
+  std::ofstream(file) << lines;
+  chmod(file.c_str(), 0644);
+}
+
+}  // namespace
+
+// Only an instance of several nodes has keys, and so a socket that others can reach.
+Status Broker::open_to_nodes() {
+  if (options_.socket < 0) return {};
+  joining_.emplace(options_, config_.orphan_timeout);
+  if (config_.access.munge) {
+    auto munge = transport::Munge::load(config_.access.munge_socket);
+    if (!munge) return tl::unexpected(munge.error());
+    munge_ = std::move(*munge);
+  }
+  transport::Admission admission;
+  admission.own = options_.secrets.keys.server;
+  admission.name_of = [this](const std::string& key) {
+    const std::string known = joining_->name_of(key);
+    const bool may_prove_itself = munge_ || options_.start.system;
+    return known.empty() && may_prove_itself ? kStranger + key : known;
+  };
+  admission.on_refused = [this](const std::string& source, const std::string& why) {
+    if (phase_ == Phase::over) return;  // it leaves, and whoever comes back finds nobody
+    const std::string who = source.empty() ? "somebody" : source;
+    if (const auto line = strangers_.note(who, why, reactor_.now()); !line.empty())
+      spdlog::warn(line);
+  };
+  const auto listening =
+      server_->also_listen(transport::UniqueFd(options_.socket), std::move(admission));
+  if (!listening) return tl::unexpected(listening.error());
+  const auto digits = std::string_view(*listening).substr(listening->rfind(':') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), port_);
+  if (munge_) publish_address(options_.runtime_dir + "/address", keyed_addresses());
+  return {};
+}
+
+// For people to copy; whoever has it has no right by it.
+std::string Broker::keyed_addresses() const {
+  std::string lines;
+  for (const auto& uri : door_addresses(config_.address, port_))
+    lines += transport::keyed_uri({uri, options_.secrets.keys.server.public_key}) + "\n";
+  return lines;
+}
+
+// Who proves nothing takes no place for long.
+void Broker::watch_stranger(transport::PeerId peer) {
+  constexpr Duration kProofPatience = 10'000;
+  const auto is_stranger = [this, peer] {
+    const auto who = server_->principal_of(peer);
+    return who.kind == transport::Principal::Kind::key && who.name.starts_with(kStranger);
+  };
+  if (!is_stranger()) return;
+  unproved_[peer] = reactor_.after(kProofPatience, [this, peer, is_stranger] {
+    if (is_stranger()) server_->dismiss(peer);
+  });
+}
+
+// Told once a user, or address, and minute, however many processes ask.
+void Broker::bound_reached(const transport::Request& told) {
+  const auto who = told.principal();
+  const std::string source =
+      who.kind == transport::Principal::Kind::unknown ? who.name : fmt::format("user {}", who.uid);
+  const auto line = strangers_.note(source, told.payload(), reactor_.now());
+  if (line.empty()) return;
+  spdlog::warn(line);
+  if (core_) core_->audit.refused(told, {Errc::busy, told.payload(), {}});
+}
+
+void Broker::answer_proof(const transport::Request& request) {
+  const auto who = proved(request);
+  if (!who) {
+    auto why = who.error();
+    why.what = "user.prove: " + why.what;
+    return strangers_.refuse(request, why, reactor_.now());
+  }
+  take_proof(request, *who);
+}
+
+// A user who has as many connections as one may have gets no further one.
+void Broker::take_proof(const transport::Request& request, const transport::Principal& who) {
+  server_->prove(request.peer(), who);
+  if (server_->principal_of(request.peer()) != who)
+    return request.fail(
+        {Errc::busy,
+         fmt::format("user {} has as many connections as one user may have", who.uid),
+         {}});
+  unproved_.erase(request.peer());
+  request.reply(transport::pack(msg::Empty{}));
+}
+
+// An agent says for which user of its node a connection is.
+void Broker::answer_vouch(const transport::Request& request) {
+  const auto who = vouched(request);
+  if (!who) {
+    auto why = who.error();
+    why.what = "agent.vouch: " + why.what;
+    return strangers_.refuse(request, why, reactor_.now());
+  }
+  take_proof(request, *who);
+}
+
+Result<transport::Principal> Broker::vouched(const transport::Request& request) const {
+  using Kind = transport::Principal::Kind;
+  const auto who = request.principal();
+  if (!options_.start.system || who.kind != Kind::key || !who.name.starts_with(kStranger) ||
+      !request.path().empty())
+    return fail(Errc::denied, "is for connections of users that nobody knows yet");
+  const auto ask = transport::unpack<launch::msg::VouchRequest>(request.payload());
+  if (!ask) return tl::unexpected(ask.error());
+  const auto& secrets = options_.secrets.agents;
+  if (ask->rank == 0 || ask->rank >= secrets.size() ||
+      !transport::is_same_secret(ask->secret, secrets[ask->rank]))
+    return fail(Errc::denied, fmt::format("this is not the agent of rank {}", ask->rank));
+  // Whoever was root of that node still has the agent's secret.
+  if (core_ && core_->departures.is_gone(ask->rank))
+    return fail(Errc::denied, fmt::format("the node of rank {} has left", ask->rank));
+  return transport::Principal{Kind::munge, ask->uid, ask->gid, 0, name_of_agent(ask->rank)};
+}
+
+// A credential is good for the connection whose keys it names, and once.
+Result<transport::Principal> Broker::proved(const transport::Request& request) {
+  constexpr std::size_t kLongestCredential = 16 << 10;
+  using Kind = transport::Principal::Kind;
+  const auto who = request.principal();
+  if (!munge_ || who.kind != Kind::key || !who.name.starts_with(kStranger) ||
+      !request.path().empty())
+    return fail(Errc::denied, "is for clients over tcp that nobody knows yet");
+  const auto ask = transport::unpack<transport::ProveRequest>(request.payload());
+  if (!ask) return tl::unexpected(ask.error());
+  if (ask->credential.empty() || ask->credential.size() > kLongestCredential ||
+      ask->credential.find('\0') != std::string::npos)
+    return fail(Errc::denied, "this is no credential");
+  auto proof = munge_->decode(ask->credential);
+  if (!proof) return tl::unexpected(proof.error());
+  const std::string text = transport::text_to_prove(options_.secrets.keys.server.public_key,
+                                                    who.name.substr(kStranger.size()));
+  if (proof->text != text)
+    return fail(Errc::denied,
+                fmt::format("the credential, of user {}, is for another connection", proof->uid));
+  return transport::Principal{Kind::munge, proof->uid, proof->gid, 0, std::move(proof->address)};
+}
+
+// Those of an earlier run are gone with it: their keys were for that run's broker.
+Status Broker::recall_guests() {
+  if (!joining_) return {};
+  if (fresh_) {
+    keep_guests();
+    return {};
+  }
+  const auto kept = journal_.meta(kGuests);
+  if (!kept) return tl::unexpected(kept.error());
+  auto guests = *kept ? parse_guests(**kept) : Guests();
+  if (!guests) {
+    spdlog::error("invitations, and the nodes that came by them, are forgotten: " +
+                  to_string(guests.error()));
+    guests = Guests();
+  }
+  for (const auto& node : guests->nodes) {
+    options_.hosts.push_back(node.host);
+    options_.secrets.agents.push_back(node.secret);
+  }
+  joining_->restore(std::move(*guests));
+  return {};
+}
+
+void Broker::keep_guests() {
+  journal_.set_meta(kGuests, write_guests(joining_->guests()));
+}
+
+Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
+  constexpr Duration kLongestLife = 366LL * 24 * 3600 * 1000;
+  if (!joining_ || options_.start.grant || options_.hosts.empty())
+    return fail(Errc::unsupported,
+                options_.start.grant
+                    ? "a child instance gets its nodes from the instance above"
+                    : "this instance has one node and listens at its socket only; `holon start "
+                      "--joinable` makes one that others can join");
+  if (ask.lifetime <= 0 || ask.lifetime > kLongestLife)
+    return fail(Errc::invalid_argument, "more than nothing and at most 366 days are accepted",
+                "lifetime");
+  if (ask.uses == 0) return fail(Errc::invalid_argument, "at least one node is to come", "uses");
+  auto key = joining_->invite(clock_->wall(reactor_.now()) + ask.lifetime, ask.uses);
+  if (!key) return tl::unexpected(key.error());
+  keep_guests();
+  return launch::write_invitation({door_addresses(config_.address, port_),
+                                   options_.secrets.keys.server.public_key, std::move(*key)});
+}
+
+// Without hosts no other machine can reach the instance: all that it starts is here.
+bool Broker::is_one_machine() const {
+  if (options_.hosts.empty()) return true;
+  const auto invitation = launch::parse_invitation(options_.secrets.invitation);
+  return invitation &&
+         std::all_of(invitation->addresses.begin(), invitation->addresses.end(),
+                     [](const std::string& address) { return address.starts_with("tcp://127."); });
+}
+
+// Core numbers are those of a node, and it has an agent on each that its parent has started one on.
+Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
+  const auto agents = static_cast<std::int64_t>(options_.secrets.agents.size());
+  if (!options_.start.grant || !source.bind || nodes <= agents) return {};
+  return fail(
+      Errc::unsupported,
+      fmt::format("it has {} nodes, and its parent has started {} agents for it", nodes, agents));
+}
+
+// Answers also before there are resources: these are put together from what joining nodes bring.
+void Broker::answer_join(const transport::Request& request) {
+  if (!joining_ || !is_joiner(request.principal()) || !request.path().empty())
+    return strangers_.refuse(
+        request, {Errc::denied, "agent.join is taken from who has an invitation only", {}},
+        reactor_.now());
+  const auto ask = transport::unpack<launch::msg::JoinRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const auto place = place_for(request, *ask);
+  if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
+  after_commit_.add([request, place = *place] { request.reply(transport::pack(place)); });
+}
+
+Result<launch::msg::JoinReply> Broker::place_for(const transport::Request& request,
+                                                 const launch::msg::JoinRequest& ask) {
+  // An agent without a starter would run everybody's tasks as its own user.
+  if (options_.start.system != ask.for_users)
+    return fail(Errc::denied, ask.for_users
+                                  ? "agent.join: this instance is of one user; without --system"
+                                  : "agent.join: this instance serves several users; root lets a "
+                                    "node join it by holon join --system");
+  if (request.principal().name != kJoiner) return place_for_guest(request, ask);
+  return joining_->place_for(ask, [this](std::uint32_t rank) {
+    return gathering_ ? gathering_->has(rank) : core_ && core_->agents.is_connected(rank);
+  });
+}
+
+Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request& request,
+                                                       const launch::msg::JoinRequest& ask) {
+  if (!core_ || phase_ != Phase::up)
+    return fail(Errc::busy, "the instance has not begun yet, or is about to end");
+  // A later broker would know neither the node nor that the invitation is used.
+  if (only_lists_) return fail(Errc::busy, "its journal cannot be written: " + only_lists_->what);
+  const std::size_t before = joining_->guests().nodes.size();
+  auto place = joining_->place_for_guest(
+      request.principal(), ask,
+      [this](std::uint32_t rank) {
+        return core_->agents.is_connected(rank) && !core_->departures.is_sent_home(rank);
+      },
+      clock_->wall(reactor_.now()));
+  keep_guests();
+  if (place) core_->departures.expect_back(place->rank, clock_->wall(reactor_.now()));
+  if (joining_->guests().nodes.size() == before) return place;
+  const Guests::Node& guest = joining_->guests().nodes.back();
+  options_.hosts.push_back(guest.host);
+  options_.secrets.agents.push_back(guest.secret);
+  core_->newcomers.expect(guest.host);
+  core_->agents.expect(guest.secret);
+  return place;
+}
+
+// Not in the middle of a turn.
+void Broker::lose_node(std::uint32_t rank) {
+  if (!options_.start.exit_on_loss) return;
+  const std::string name =
+      rank < options_.hosts.size() ? options_.hosts[rank] : fmt::format("agent {}", rank);
+  loss_timer_ = reactor_.after(0, [this, name] {
+    spdlog::warn(name + " is lost, and the instance ends for that (--exit-on-loss)");
+    end(name + " is lost (--exit-on-loss)");
+  });
+}
+
+// At the end, as the supervisor starts no other one by itself then.
+void Broker::ask_for_agent() {
+  if (pulse_->agent_given_up()) give_up_agent();
+  pulse_->ask_for_agent(phase_ == Phase::draining && core_->needs_agent_to_end() &&
+                        !core_->agents.beside_broker().connected());
+}
+
+// While the instance ends: true when connected agents have nothing left to report, and the others
+// have had some time. Tasks on nodes without a connection, if any, end for want of a broker. The
+// agent beside it is started again by the supervisor, unless that is gone or has given up: then the
+// agent may have ended, with its tasks, before the broker had heard of it.
+bool Broker::only_lost_run() const {
+  if (!waited_for_lost_ || options_.hosts.empty()) return false;
+  for (const JobId id : core_->jobs.holding())
+    for (const Part& part : core_->jobs.find(id)->life.parts)
+      if (next_step(core_->jobs.find(id)->life, part.rank) != Step::none &&
+          ((part.rank == 0 && !nobody_starts_agents()) || core_->agents.is_connected(part.rank)))
+        return false;
+  return true;
+}
+
+}  // namespace holon::instance

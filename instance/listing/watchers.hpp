@@ -1,0 +1,81 @@
+// watchers.hpp - clients that wait for jobs: "job.wait", and the event streams of "job.watch".
+//
+// What happens to a job costs no more than those who wait for this job.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "instance/basics/portions.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/users/hiding.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Watchers {
+ public:
+  Watchers(const JobManager& jobs, const Journal& journal, AfterCommit& after_commit,
+           Portions& portions)
+      : jobs_(jobs), journal_(journal), after_commit_(after_commit), portions_(portions) {}
+
+  // `viewer`: whose jobs these are, and who is not to read of those of others; nullopt: somebody
+  // who sees all.
+  void wait(const transport::Request& request, std::optional<std::string> viewer = {});
+  void watch(const transport::Request& request, std::optional<std::string> viewer = {});
+
+  void happened(JobId job, const Event& event);
+  void ended(JobId job);
+  // Each of these had these last events.
+  void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events);
+  // The instance ends: what still waits is told so.
+  void close(const Error& why);
+
+ private:
+  // One request; the jobs it still waits for are also in by_job_.
+  struct Watcher {
+    transport::Request request;
+    transport::PeerId peer{};
+    std::optional<std::string> viewer;
+    std::vector<JobId> asked;  // of a wait: whose records are its answer
+    std::unordered_set<JobId> left;
+    std::size_t counted = 0;  // of jobs that were asked for, in asked_for_
+    bool streams = false;
+    bool all = false;   // watches every job
+    bool begun = true;  // false: events of the past are still to be sent
+  };
+  using Number = std::uint64_t;
+
+  Watcher& add(const transport::Request& request, std::size_t jobs);
+  void stand_by(Number number, JobId job);
+  void drop(Number number);
+  Status check(const transport::Request& request, const std::vector<std::uint64_t>& ids) const;
+  void answer(Number number);
+  bool replay_some(Number number, std::size_t& next);
+  Result<bool> replay(const Watcher& watcher, JobId job);
+  void end_if_over(Number number);
+  std::shared_ptr<const std::string> pack_event(JobId job, const Event& event,
+                                                const Hiding& hiding) const;
+  Hiding hiding_from(std::optional<std::string> viewer) const;
+  void send(const Watcher& watcher, std::shared_ptr<const std::string> event);
+
+  const JobManager& jobs_;
+  const Journal& journal_;
+  AfterCommit& after_commit_;
+  Portions& portions_;
+  Number last_ = 0;
+  std::unordered_map<Number, Watcher> watchers_;
+  std::unordered_map<JobId, std::unordered_set<Number>> by_job_;
+  std::unordered_set<Number> of_all_;
+  std::size_t asked_for_ = 0;  // jobs, of all requests
+  std::unordered_map<transport::PeerId, std::size_t> asked_by_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,538 @@
+// job_manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
+// state, and followed by what the state asks for. No sockets and no processes: what has to happen
+// outside is told to an Outside.
+//
+// The order within a turn: calls below change state and write to the journal (uncommitted); the
+// broker commits; only then does it carry out what Outside was told. A crash before the commit
+// leaves nothing, one after it is a replay. Not thread-safe: one owner.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "config/config.hpp"
+#include "instance/basics/clock.hpp"
+#include "instance/basics/pulse.hpp"
+#include "instance/job/array.hpp"
+#include "instance/job/graph_plan.hpp"
+#include "instance/job/job.hpp"
+#include "instance/job/job_counts.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/manager/queue_gates.hpp"
+#include "instance/request/hosting.hpp"
+#include "instance/request/submission.hpp"
+#include "msg/array.hpp"
+#include "msg/instance.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::instance {
+
+// A job that is not INACTIVE.
+struct ActiveJob {
+  JobId id;
+  std::shared_ptr<const Submission> submission;
+  Lifecycle life;
+  std::optional<resource::Allocation> allocation;  // while it holds resources
+};
+
+// Its tasks; of a job that took a range of slots known once it is allocated.
+std::int64_t tasks_of(const ActiveJob& job);
+std::int64_t tasks_of(const Submission& what, std::int64_t cores);  // it holds so many of them
+
+// What the manager has done to it. Called in the middle of a change: note it down, act after the
+// commit.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual void start_tasks(const ActiveJob& job) = 0;
+  // Its tasks may run and must not. May be told again.
+  virtual void kill_tasks(const ActiveJob& job) = 0;
+  virtual void happened(JobId job, const Event& event) = 0;
+  // The record as listings show it is another one now; the last call for a job has state INACTIVE.
+  virtual void changed(const ActiveJob& job) = 0;
+  virtual void ended(const msg::JobRecord& record) = 0;
+  // Tasks first .. last of an array are over, of which nothing had happened: these are their last
+  // events.
+  virtual void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) = 0;
+  // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
+  // go_on() is called when it is.
+  virtual bool may_end(const ActiveJob& job) = 0;
+  // Nothing of it runs any more, and next it is INACTIVE or waits to run again. Its parts are still
+  // those that it had.
+  virtual void run_is_over(const ActiveJob& job) = 0;
+  // Another job takes its place: it is to be told, where it has asked for that.
+  virtual void preempted(const ActiveJob& job) = 0;
+  // A job that holds resources has another `life.expiration`, or end of its allocation, now.
+  virtual void limit_changed(const ActiveJob& job) = 0;
+};
+
+// Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
+// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/',
+// and of a task of an array "{{array.index}}", "{{entry}}" and "{{entry.FIELD}}". What a task makes
+// of it: launch::file_of_task.
+struct OutputFiles {
+  std::string output, error;  // error "": the same file
+  std::string input;          // "": none
+};
+OutputFiles output_files(const ActiveJob& job, const std::string& directory);
+
+// The record of a job of the instance `path`, but for what its scheduler has to say of it.
+msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
+                             const std::string& output_directory, const InstanceClock& clock);
+// The event with its times by the wall clock.
+Event as_shown(Event event, const InstanceClock& clock);
+
+// The file that the part of a job at this place among its parts writes, where the tasks of a part
+// share one: every agent writes to a file of its own. What is no regular file they do share.
+std::string file_of_part(const std::string& file, std::size_t place);
+
+// How the tasks of a part ended, as its agent tells it.
+struct TasksEnded {
+  std::string reason;  // exit, timeout, killed, exec, abort, orphaned, lost
+  std::string what;    // exec, lost: in words
+  event::Finish finish;
+  Time when = 0;
+};
+
+// How long passes of the scheduler took, in microseconds.
+struct PassTimes {
+  std::int64_t passes = 0, last = 0, longest = 0, sum = 0;
+
+  void add(std::int64_t took) {
+    ++passes;
+    last = took;
+    longest = std::max(longest, took);
+    sum += took;
+  }
+};
+
+// How a broker begins, after an earlier one of its instance.
+struct Beginning {
+  // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
+  bool fresh = false;
+  Time last_lived = 0;  // when the broker before this one wrote its clock down last
+  // Two brokers in a row hung or crashed as they were at a job.
+  std::optional<Suspect> suspect;
+  // Called at each job as it is taken up again, and with JobId() after the last of them.
+  std::function<void(JobId)> at = [](JobId) {};
+};
+
+class JobManager {
+ public:
+  // All but the texts must outlive it. `path` is the instance's: "/", "/3".
+  JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
+             const QueueGates& gates, const resource::ResourceStore& store, const Hosting& hosting,
+             Outside& outside, const config::Config& config, std::string path,
+             std::string output_directory);
+  ~JobManager();
+  JobManager(const JobManager&) = delete;
+  JobManager& operator=(const JobManager&) = delete;
+
+  // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
+  // running ones hold their resources again; whether their tasks still run is the agents' to say.
+  // O(events since the oldest active batch was submitted).
+  // Of a fresh beginning: what ran has failed. The suspect is set aside if it waits: it is held,
+  // with that as its reason, and the scheduler does not hear of it until somebody gives it another
+  // urgency. One that runs and cannot be taken up again is over.
+  Status recover(const Beginning& beginning, Time now);
+  // After recover(): processes of jobs that ran and are over, which may still be there; by the rank
+  // of their agent.
+  using Orphans = std::map<std::uint32_t, std::vector<event::Process>>;
+  const Orphans& orphans() const { return orphans_; }
+
+  // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
+  // never run here (the refusal keeps a record); exists (another submission had its key).
+  // More jobs than are taken in one turn are journalled at once, and taken by take_more().
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
+  // Tasks that wait for each other: all of them are journalled at once or none, and made by
+  // take_more() for each next_intake(). Errors: as of submit(), and `where` is the place in the
+  // request; nothing is kept of one that is refused.
+  Result<msg::GraphReply> submit_graph(const msg::GraphRequest& request, Time now);
+  // Of the jobs that are to be made the first; nullopt: there are none.
+  std::optional<JobId> next_intake() const;
+  // Some more of those submitted with `first`; false: there are no more of them.
+  bool take_more(JobId first, Time now);
+  bool all_taken(JobId first) const { return !intakes_.contains(first); }
+  bool all_taken() const { return intakes_.empty(); }  // of whatever was submitted
+  // All that were submitted.
+  void take_all(Time now);
+
+  // One pass of the scheduler if anything changed.
+  void schedule(Time now);
+  // Nothing is left for schedule() to do now.
+  bool settled() const { return !dirty_ && !paused_; }
+  // Does what the scheduler has decided.
+  void carry_out(const std::vector<qmanager::Decision>& decisions, Time now);
+  // The whole plan.
+  std::vector<qmanager::PlannedSpan> plan(Time now) const { return scheduler_.plan(now); }
+  // When to call schedule() again at the latest; nullopt: on the next event.
+  std::optional<Time> next_turn(Time now) const;
+  // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
+  Status set_urgency(JobId id, std::uint32_t urgency, Time now);
+  // What jobs ask for is another thing now, as docs/protocol.md has it of `job.update`; all of them
+  // or none. Errors: not_found, denied (it is over, or has started and more than its limit is to
+  // change), invalid_argument, unsatisfiable (it could never run then, or not end in time).
+  Status update(const msg::UpdateRequest& ask, Time now);
+  // The tasks of running jobs are stopped, or go on; all of them or none. Errors: not_found, denied
+  // (not all of its tasks run, it is an instance).
+  Status suspend(const std::vector<std::uint64_t>& ids, bool suspend, Time now);
+  bool is_aside(JobId id) const { return aside_.contains(id); }
+  // The journal cannot be written, so that nothing is started: all that waits does so because of
+  // `why`.
+  void only_lists(std::string why) { why_only_lists_ = std::move(why); }
+  // Of a running job: why nobody knows whether it still does; "": it does.
+  std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
+  // Of a job whose run is over: what its end waits for; "": nothing that is known of.
+  std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
+  bool grows = false;  // hosts may come that are not here yet
+  // Of a job that waits for resources: how more of them are on their way; "": they are not.
+  std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
+  // The groups of a user by the system's databases, the primary one first. Null: all jobs are one
+  // user's, who may name any group.
+  std::function<const std::vector<std::string>&(const std::string& user)> groups_of;
+  const PassTimes& pass_times() const { return passes_; }
+  void pause_scheduling() { paused_ = true; }  // for good: the instance ends
+  void resources_changed();
+  // Something was changed in the scheduler: the next turn makes a pass.
+  void look_again() { dirty_ = true; }
+  bool is_paused() const { return paused_; }
+  // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
+  // follow it.
+  void lease_changed(Time old_end, Time now);
+  // Begin times follow it.
+  void wall_clock_was_set();
+
+  // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
+  // are ignored.
+  void raise(JobId id, const std::string& type, const std::string& note, Time now);
+  // Of the part that the agent of this rank runs. Jobs and parts that are not there, or have been
+  // told of, are passed over.
+  void tasks_started(JobId id, std::uint32_t rank, const std::vector<event::Process>& processes,
+                     Time when);
+  void tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how, Time now);
+  // The tasks of this part of a job that is to be killed were never started and never will be.
+  void never_started(JobId id, std::uint32_t rank, Time now);
+  void child_is_up(JobId id, const std::string& uri, Time now);
+  // What its end waited for (Outside::may_end) has happened.
+  void go_on(JobId id, Time now) { advance(id, now); }
+
+  // More tasks for an open array, or none and its close. Errors: not_found, invalid_argument (it is
+  // no array; indices or entries that do not fit), denied (it is closed, or over), out_of_range.
+  Result<msg::ExtendReply> extend_array(const msg::ExtendRequest& request, Time now);
+
+  // As the scheduler is told of it.
+  qmanager::JobRequest request_of(const ActiveJob& job) const;
+  // The number that the next job gets, and numbers up to `last` that none may get.
+  JobId next_id() const { return next_id_; }
+  void skip_ids(JobId last);
+  // The active jobs that a job in DEPEND waits for.
+  std::vector<JobId> waits_on(const ActiveJob& job) const;
+
+  // Numbers that a request names, by whose they are.
+  struct NumberRun {
+    Idset numbers;
+    JobId last;            // of the array, or the job
+    JobId array{0};        // all of them are its tasks; 0: one job, which need not exist
+    bool is_over = false;  // the array is
+  };
+  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many of these
+  // that are not active).
+  Result<std::vector<NumberRun>> runs_of(const Idset& numbers) const;
+  // Which of these tasks of the array the scheduler has not heard of.
+  Idset held_of(JobId array, const Idset& tasks) const;
+  // Cancels those of them that are still held back. O(ranges), and those that the array has.
+  void cancel_held(JobId array, const Idset& these, const std::string& note, Time now);
+
+  const ActiveJob* find(JobId id) const;
+  // For the agents of a running job: ms from the start of its tasks until they are ended, at least
+  // 1; 0: it has no limit.
+  Duration time_limit_of(const ActiveJob& job) const;
+  // Is it a job, or a task of an array, that is not over? Not every task that waits is in active().
+  bool is_active(JobId id) const;
+  // The next task of the array that `after` is, or is a task of; 0: there is none. `all`: also of
+  // those that are over.
+  JobId next_task(JobId after, bool all) const;
+  // Of the array that `after` is, or is a task of, the records of tasks behind that: of many equal
+  // ones there is one. With `all` those that are over, at most `limit` records of them at a time;
+  // those that are not over come with the first ones. What only the scheduler could say is not in
+  // them.
+  struct TaskRecords {
+    std::vector<std::pair<msg::JobRecord, std::uint64_t>> records;  // with how many they stand for
+    JobId last{0};  // up to which task they are; 0: `after` belongs to no array
+    bool more = false;
+  };
+  Result<TaskRecords> task_records(JobId after, bool all, std::size_t limit) const;
+  // Tasks of arrays by queue that the scheduler has not heard of: those that wait, and how many of
+  // these have been cancelled since this began.
+  struct HeldBack {
+    std::int64_t waiting = 0, cancelled = 0;
+  };
+  std::map<std::string, HeldBack> held_back() const;
+  // The first active array behind `after`; 0: there is none.
+  JobId next_array(JobId after) const {
+    const auto next = arrays_.upper_bound(after);
+    return next == arrays_.end() ? JobId(0) : next->first;
+  }
+  // Whom the scheduler can say something about: of an array that waits its first task in the queue.
+  const ActiveJob& spokesman_of(const ActiveJob& job) const;
+  // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
+  // array).
+  Result<ArrayShape> shape_of_array(JobId id) const;
+  // Those of the `count` numbers from `first` on whose tasks ended so: "FAILED,TIMEOUT". Rows of
+  // many tasks are told whole.
+  Result<Idset> tasks_with_result(JobId first, std::uint64_t count,
+                                  const std::string& results) const;
+  // The active array that it is, or is a task of.
+  const JobArray* array_with(JobId job) const;
+  const std::map<JobId, ActiveJob>& active() const { return jobs_; }
+  // Those of them that have an allocation, which are few beside those that wait.
+  const std::set<JobId>& holding() const { return holding_; }
+  // Of active and inactive jobs. Errors: not_found.
+  Result<msg::JobRecord> record(JobId id) const;
+  // Whose job this is, also of one that is over; "": there is none.
+  std::string user_of(JobId id) const;
+  // False also of an advance reservation that is no longer there.
+  bool may_use_reservation(JobId reservation, const std::string& user) const {
+    return scheduler_.may_use_advance(reservation, user);
+  }
+  msg::JobRecord record_of(const ActiveJob& job) const;
+  // With times by the wall clock, as in records.
+  Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
+  const InstanceClock& clock() const { return clock_; }
+  std::string path_of(JobId id) const;
+  // So many agents ran tasks of it, or do. O(its events).
+  std::size_t parts_of(JobId id) const;
+  OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
+
+  struct Counts {
+    std::int64_t pending = 0, running = 0, inactive = 0,
+                 failed = 0,  // inactive and not COMPLETED, cancelled ones included
+        cancelled = 0;        // of these
+  };
+  Counts counts() const;
+  // The same by kind, by user and queue (counts/job_counts.hpp).
+  const JobCounts& kept_counts() const { return counts_; }
+  // Some more of those that are over are counted by their users and queues; false: there are no
+  // more, or it cannot be done now.
+  bool count_some_ended();
+  // The journal knows these inactive jobs no more.
+  void forgotten(const Forgotten& gone);
+
+ private:
+  ActiveJob* find_mutable(JobId id);
+  Result<ActiveJob*> find_active(JobId id);
+  void post(ActiveJob& job, EventBody body, Time when);
+  void advance(JobId id, Time now);
+  void free(ActiveJob& job, Time now);
+  void end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now);
+  std::vector<std::uint32_t> ranks_for(const Submission& what, const std::vector<PlacedNode>& nodes,
+                                       std::int64_t cores) const;
+  void end(ActiveJob& job, Time now);
+  void apply_decision(const qmanager::Decision& decision, Time now);
+  void start(const qmanager::Start& decision, Time now);
+  void preempt(const qmanager::Preempt& decision, Time now);
+  void end_preempted(Time now);
+  void note_given_place(ActiveJob& job, Time when);
+  Status restore_preemption(const ActiveJob& job, Time now);
+  static Standing standing_of_retry(const ActiveJob& job, Time now);
+  static bool waits_for_others(const ActiveJob& job);
+  Status check_dependencies(const Submission& submission) const;
+  TargetState state_of_target(JobId id, bool whole = true) const;
+  bool is_known(JobId id) const;  // active, or on record
+  // Of tasks of an array (array/manager_task_dependencies.cpp).
+  Result<Idset> tasks_named(const Dependency& dependency) const;
+  JobId next_awaited(const Dependency& dependency) const;
+  JobId next_awaited(const Dependency& dependency, const Idset& numbers) const;
+  Standing standing_of_tasks(const Dependency& dependency, Time now) const;
+  const ActiveJob* namesake_before(const ActiveJob& job) const;
+  Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
+  Standing standing_of(const ActiveJob& job, Time now) const;
+  void keep_waiting(const ActiveJob& job);
+  void settle_dependencies(Time now);
+  void let_go(ActiveJob& job, Time now);
+  bool runs_again(const ActiveJob& job) const;
+  void requeue(ActiveJob& job, Time now);
+  Time lease_end() const;
+  void add_default_limit(Submission& submission, Time now) const;
+  std::string too_late(const Submission& submission, Time now) const;
+  Time end_by_limit(const Submission& what, Time t_alloc) const;
+  Time end_around(const Submission& what) const;
+  Time end_of(const ActiveJob& job, Time t_alloc) const;
+  std::string limit_note(const ActiveJob& job) const;
+  Status load(const std::vector<Batch>& batches, const Beginning& beginning, Time now);
+  void record_lost(Time now);
+  Status close_torn(const std::set<JobId>& torn, Time now);
+  Error condemn(JobId id, const Error& why);
+  Status restore_allocation(ActiveJob& job, Time now);
+  Status restore_aside();
+  void set_aside(JobId id, Time now);
+  void let_back(JobId id);
+  // A job that is to ask for something else.
+  struct Change {
+    ActiveJob* job = nullptr;
+    event::JobspecUpdate update;
+    std::shared_ptr<const Submission> submission;  // as it is to be
+    Time planned_end = 0;                          // of a running one, once its limit is taken
+  };
+  // Submissions as they are to be, by what they are now.
+  using Remade = std::map<const Submission*, std::shared_ptr<const Submission>>;
+  Result<std::shared_ptr<const Submission>> remade(const ActiveJob& job,
+                                                   const event::JobspecUpdate& update, Time now);
+  Status may_change(const ActiveJob& job, const msg::UpdateRequest& ask) const;
+  Status fits_in_time(const ActiveJob& job, const Submission& submission, Time now) const;
+  Result<Change> planned_change(JobId id, const msg::UpdateRequest& ask, Remade& known, Time now);
+  Status take_change(Change& change, Time now);
+  void take_back(const Change& change, Time now);
+  void write_change(const Change& change, Time now);
+  Status may_suspend(const ActiveJob& job) const;
+  Status restore_updates(Time now);
+  void change_urgency(ActiveJob& job, std::uint32_t urgency, Time now);
+  Status charge_past_use(Time now);
+  std::vector<JobId> active_ids() const;
+  Status take_up_running(const Beginning& beginning, Time now);
+  void lose(ActiveJob& job, const TasksEnded& how, Time now);
+  void lose_interrupted(ActiveJob& job, Time now);
+  void lose_suspect(ActiveJob& job, Time now);
+  Status lose_unreadable(ActiveJob& job, const Error& why, Time now);
+  void enqueue_recovered(ActiveJob& job, Time now);
+  void enqueue(ActiveJob& job, Time now);
+  void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
+  void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
+  Result<std::optional<SubmitKey>> known_submission(const std::string& key) const;
+  Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
+  Status check_request(const Submission& submission, std::uint64_t count,
+                       const std::string& user) const;
+  Status check_group(const Submission& submission, const std::string& user) const;
+  // That its jobs count for: the one that is asked for, else the user's primary one.
+  std::string group_of(const Submission& submission, const std::string& user) const;
+  msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
+                          const msg::SubmitRequest& request, Time now);
+  Error not_taken(const Submission& submission, Error error) const;
+  Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
+               Time now);
+  // Keeping count (counts/manager_counts.cpp).
+  const std::string& queue_of(const Submission& submission) const;
+  JobCounts::Owner owner_of(const ActiveJob& job) const;
+  JobKind held_kind(const JobArray& array) const;
+  void count(const ActiveJob& job, JobKind from);
+  void count_one(const ActiveJob& job, std::int64_t n);
+  void count_held_back(const JobArray& array, JobKind kind, std::int64_t n);
+  msg::JobRecord bare_record(const ActiveJob& job) const;
+  void add_active_tasks(const JobArray& array, TaskRecords& tasks) const;
+  Status count_ended_row(const EndedRow& row);
+  void count_recovered();
+  // Of arrays (array/manager_arrays.cpp).
+  JobArray* array_with(JobId job);
+  std::uint64_t window_of(const JobArray& array) const;
+  bool may_queue(const JobArray& array) const;
+  static bool has_room(const JobArray& array);
+  void feed_arrays(Time now);
+  void look_for_hungry_arrays();
+  void take_task(JobArray& array, JobId id, Time now);
+  void count_task(const ActiveJob& job, bool was_queued);
+  msg::SubmitReply accept_array(const std::shared_ptr<const Submission>& submission,
+                                const msg::SubmitRequest& request, Time now);
+  void end_task(ActiveJob& job, Time now);
+  // Open arrays (array/manager_open.cpp).
+  Result<JobArray*> open_array(JobId id);
+  Result<std::optional<msg::ExtendReply>> extended_before(const msg::ExtendRequest& request) const;
+  Status add_tasks(JobArray& array, const msg::ExtendRequest& request, Time now);
+  // aftercorr (array/manager_counterparts.cpp).
+  struct EndedRange {
+    JobId array, first, last;
+    bool completed = false;
+  };
+  void settle_ended(const EndedRange& ended, JobId waiter, Time now);
+  Status check_counterparts(const Submission& submission, const Dependency& dependency,
+                            std::size_t place) const;
+  void block_tasks(JobArray& array);
+  void tell_counterparts(JobId array, JobId first, JobId last, const std::string& result);
+  void settle_counterparts(Time now);
+  void unblock(JobArray& array, Time now);
+  void let_in(JobArray& array, JobId first, JobId last);
+  std::string wait_of_blocked(const JobArray& array, JobId task) const;
+  void stop_failing(const JobArray& array, Time now);
+  void end_waiting(JobArray& array, const Idset& these, const event::Exception& why, Time now);
+  void end_waiting(JobArray& array, JobId first, JobId last, const event::Exception& why, Time now);
+  void end_range(JobArray& array, JobId first, JobId last, const Lifecycle& life,
+                 const std::vector<Event>& events);
+  void settle_array(JobId id, Time now);
+  void begin_array(const ActiveJob& task, Time now);
+  void raise_array(ActiveJob& job, const event::Exception& why, Time now);
+  void set_urgency_of_array(ActiveJob& job, std::uint32_t urgency, Time now);
+  void add_tasks(const ActiveJob& job, msg::JobRecord& record) const;
+  Result<msg::JobRecord> record_of_task(const JobArray& array, JobId id) const;
+  Result<msg::JobRecord> record_of_ended_task(JobId id) const;
+  Result<std::shared_ptr<const ActiveJob>> over_array(JobId task) const;
+  Result<NumberRun> run_at(JobId at) const;  // all numbers of what this one is of, and none named
+  void give_up_task(const ActiveJob& job, const std::string& why, Time now);
+  Status charge_past_arrays(Time since);
+  Status charge_past_tasks(const ActiveJob& array, Time since);
+  Status restore_array(JobArray& array, std::set<JobId>& torn);
+
+  // Jobs that were submitted together and are not all in jobs_ yet.
+  struct Intake {
+    std::shared_ptr<const Submission> submission;
+    Lifecycle life;             // of each of them ...
+    std::vector<Event> events;  // ... after these
+    std::uint64_t taken = 0;
+    std::vector<TaskWords> words;  // of each of them; empty: they have none
+  };
+  Intake& begin_intake(Intake intake, std::vector<EventBody> bodies, Time now);
+  ActiveJob& take_in(Intake& intake);
+  // Of graphs (graph/manager_graph.cpp).
+  bool is_in_intake(JobId id) const;
+  Result<Submission> graph_submission(const std::string& jobspec, std::uint64_t count,
+                                      const std::string& user, Time now) const;
+  Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
+  Status choose_ways(GraphPlan& plan, Time now);
+  std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
+  void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
+
+  Journal& journal_;
+  const InstanceClock& clock_;
+  qmanager::Scheduler& scheduler_;
+  const QueueGates& gates_;
+  const resource::ResourceStore& store_;
+  const Hosting& hosting_;
+  Outside& outside_;
+  const config::Config& config_;
+  std::string path_;
+  std::string output_directory_;
+  std::map<JobId, ActiveJob> jobs_;
+  std::set<JobId> holding_;
+  std::map<JobId, Intake> intakes_;  // by their first jobs
+  std::map<JobId, JobArray> arrays_;
+  std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()
+  std::set<JobId> hungry_;  // of them, those that the scheduler may be given more tasks of
+  std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for theirs
+  std::vector<EndedRange> ended_since_;       // of the former, since the last turn
+  std::set<JobId> to_unblock_;                // arrays of the latter that have not been looked at
+  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
+  JobId next_id_{1};
+  JobCounts counts_;
+  bool dirty_ = false;  // the scheduler has something to look at
+  bool paused_ = false;
+  bool recovering_ = false;  // the scheduler has not been told of what waits yet
+  PassTimes passes_;
+  WaitingRoom waiting_;
+  // Of jobs that wait for many: which of their dependencies are met.
+  mutable std::map<JobId, std::vector<bool>> met_;
+  std::set<JobId> aside_;       // pending jobs, see recover()
+  std::string why_only_lists_;  // "": the journal can be written
+  std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
+  std::optional<Time> wake_;
+  std::set<std::pair<Time, JobId>> preempted_;  // when they are ended, if they still run
+  Orphans orphans_;
+  Time last_heard_ = 0;  // when the run before this one wrote an event or its clock last
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,72 @@
+// The part of the JobManager that lets jobs run again that have failed (--requeue, --retry-on), or
+// whose place others took.
+//
+// All that is known of it is in the journal, with the end of the attempt: the event `requeue` is
+// committed with the one that gives the resources back, so that a crash leaves either a job that is
+// over or one that waits for its next attempt. The dependencies were met once and are not looked at
+// again: the records of what it waited for may be gone.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "instance/manager/manager.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr Duration kFirstBackOff = 1'000;      // ms; doubles with each attempt
+constexpr Duration kLongestBackOff = 600'000;  // ms
+
+// Before this retry, counted from 1.
+Duration back_off(std::uint32_t retry) {
+  constexpr std::uint32_t kMostDoublings = 20;  // 2^20 s is more than the longest
+  return std::min(kLongestBackOff, kFirstBackOff << std::min(retry - 1, kMostDoublings));
+}
+
+bool is_node_loss(const Lifecycle& life) {
+  return life.exception == "node-failure" || life.exception == "orphaned";
+}
+
+// Did its own exit code end it?
+bool has_own_code(const Lifecycle& life) {
+  return life.finished &&
+         (life.exception.empty() || life.exception == "exec" || life.exception == "abort");
+}
+
+}  // namespace
+
+bool JobManager::runs_again(const ActiveJob& job) const {
+  const Wishes& wishes = job.submission->wishes;
+  const Lifecycle& life = job.life;
+  if (paused_ || life.cancelled || !life.freed) return false;
+  if (has_given_place(life) && life.preemption.requeue) return true;
+  if (life.exception == "preempt" || life.retries - life.preemptions >= wishes.requeue)
+    return false;
+  if (is_node_loss(life)) return true;
+  const int code = exit_code_of(life);
+  return has_own_code(life) && code > 0 &&
+         wishes.retry_on.contains(static_cast<std::uint64_t>(code));
+}
+
+void JobManager::requeue(ActiveJob& job, Time now) {
+  const Lifecycle& life = job.life;
+  const bool preempted = has_given_place(life) && life.preemption.requeue;
+  const Duration wait = preempted ? 0 : back_off(life.retries - life.preemptions + 1);
+  post(job,
+       event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
+       now);
+  outside_.changed(job);
+  if (recovering_) return;  // what waits is taken up after what runs
+  waiting_.look_at(job.id);
+  enqueue(job, now);
+}
+
+Standing JobManager::standing_of_retry(const ActiveJob& job, Time now) {
+  if (now >= job.life.retry_begin) return {};
+  return {Standing::Verdict::open,
+          fmt::format("attempt {} of {} failed: {}; waits before the next one",
+                      job.life.retries - job.life.preemptions, job.submission->wishes.requeue + 1,
+                      job.life.retry_note)};
+}
+
+}  // namespace holon::instance

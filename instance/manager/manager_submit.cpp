@@ -1,0 +1,285 @@
+// The part of the JobManager that takes new jobs, or says why not.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/text/printable.hpp"
+#include "instance/basics/text.hpp"
+#include "instance/job/task_words.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/request/admission.hpp"
+#include "resource/refusal.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kAtOnce = 500;    // jobs taken in one portion
+constexpr std::size_t kLongestKey = 128;  // bytes
+
+Status check_array(const Submission& submission) {
+  if (!submission.wishes.array) return {};
+  const char* const what = submission.is_instance            ? "an instance"
+                           : submission.wishes.immediate     ? "a job that is to start at once"
+                           : !submission.input_tasks.empty() ? "a job that reads from a client"
+                                                             : nullptr;
+  if (what == nullptr) return {};
+  return fail(Errc::unsupported, fmt::format("{} cannot be an array", what),
+              "/attributes/system/holon/array");
+}
+
+}  // namespace
+
+// Of a job that asks for no limit: the configured one, where the instance lasts that long.
+void JobManager::add_default_limit(Submission& submission, Time now) const {
+  if (submission.limit == 0 && config_.default_limit <= distance(now, lease_end()))
+    submission.limit = config_.default_limit;
+}
+
+// Why it could not end before the instance does, if it could not.
+std::string JobManager::too_late(const Submission& submission, Time now) const {
+  if (lease_end() == kTimeMax) return {};
+  const Duration left = distance(now, lease_end());
+  Duration wait = 0;
+  for (const auto& d : submission.dependencies) wait = std::max(wait, clock_.instance(d.at) - now);
+  if (wait > 0 && wait >= left)
+    return fmt::format("it may begin in {} at the earliest, but this instance ends in {}",
+                       duration_text(wait), duration_text(left));
+  if (saturating_add(wait, submission.limit) <= left) return {};
+  return fmt::format(
+      "it asks for {}{}, but this instance ends in {}", duration_text(submission.limit),
+      wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
+}
+
+// The jobs that came with this key before.
+Result<std::optional<SubmitKey>> JobManager::known_submission(const std::string& key) const {
+  if (key.empty()) return std::nullopt;
+  if (key.size() > kLongestKey)
+    return fail(Errc::invalid_argument,
+                fmt::format("has {} bytes; at most {} are accepted", key.size(), kLongestKey),
+                "key");
+  return journal_.jobs_of_key(key);
+}
+
+// What the answer was when this submission came before, if it did. Errors: also unsatisfiable: it
+// was refused then.
+Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
+    const msg::SubmitRequest& request) const {
+  const auto known = known_submission(request.key);
+  if (!known) return tl::unexpected(known.error());
+  if (!*known) return std::nullopt;
+  const auto batch = journal_.batch_of((*known)->first);
+  if (!batch) return tl::unexpected(batch.error());
+  const auto record = this->record((*known)->first);
+  const bool has_grown = record && record->tasks > (*known)->count;  // its jobspec is another one
+  if ((batch->jobspec != request.jobspec && !has_grown) ||
+      batch->is_instance != request.is_instance || (*known)->count != request.count)
+    return fail(
+        Errc::exists,
+        fmt::format("another submission, that of job {}, had this key", (*known)->first.value()),
+        "key");
+  if (record && record->result == "REJECTED") return fail(Errc::unsatisfiable, record->reason);
+  if (record && record->tasks > 0)
+    return msg::SubmitReply{(*known)->first.value(), 1, (*known)->count};
+  return msg::SubmitReply{(*known)->first.value(), (*known)->count, 0};
+}
+
+std::string JobManager::group_of(const Submission& submission, const std::string& user) const {
+  if (!submission.wishes.group.empty() || !groups_of) return submission.wishes.group;
+  const auto& groups = groups_of(user);
+  return groups.empty() ? std::string() : groups.front();
+}
+
+// What a jobspec says of its user's groups is looked up, where users are more than words.
+Status JobManager::check_group(const Submission& submission, const std::string& user) const {
+  const std::string& group = submission.wishes.group;
+  if (group.empty() || !groups_of) return {};
+  const auto& groups = groups_of(user);
+  if (std::find(groups.begin(), groups.end(), group) != groups.end()) return {};
+  return fail(Errc::denied,
+              fmt::format("{} is not in group '{}'; {}'s groups: {}", user, printable(group), user,
+                          groups.empty() ? "none" : fmt::format("{}", fmt::join(groups, ", "))),
+              "/attributes/system/holon/group");
+}
+
+// What is wrong with a jobspec for `count` jobs of this user, whatever runs here now.
+Status JobManager::check_request(const Submission& submission, std::uint64_t count,
+                                 const std::string& user) const {
+  if (count < 1 || count > config_.max_count)
+    return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
+                                                count, config_.max_count));
+  if (auto is_in = check_group(submission, user); !is_in) return is_in;
+  if (auto sound = check_new(submission, {user, group_of(submission, user)}, config_.scheduler);
+      !sound)
+    return sound;
+  if (const std::string unknown =
+          resource::unknown_hosts(store_.graph(), submission.spec->constraints);
+      !unknown.empty() && !grows)
+    return fail(Errc::unsatisfiable, unknown, "/attributes/system/constraints");
+  const auto& array = submission.wishes.array;
+  if (array && !array->entries.empty() && array->entries.size() != count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} entries for {} jobs; as many as jobs are accepted",
+                            array->entries.size(), count),
+                "/attributes/system/holon/array/entries");
+  if (auto sound = check_array(submission); !sound) return sound;
+  if (array && !array->indices.empty() && array->indices.count() != count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} indices for {} tasks; as many as tasks are accepted",
+                            array->indices.count(), count),
+                "/attributes/system/holon/array/indices");
+  return {};
+}
+
+Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
+  if (auto before = submitted_before(request); !before)
+    return tl::unexpected(before.error());
+  else if (*before)
+    return **before;
+  if (request.urgency > 31)
+    return fail(Errc::invalid_argument,
+                fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
+  auto made = make_submission(request.jobspec, request.is_instance);
+  if (!made) return tl::unexpected(made.error());
+  if (auto sound = check_request(*made, request.count, request.user); !sound)
+    return tl::unexpected(sound.error());
+  const bool array = made->wishes.array.has_value();
+  made->first = next_id_;
+  made->count = request.count;
+  add_default_limit(*made, now);
+  if (const auto why = too_late(*made, now); !why.empty())
+    return tl::unexpected(refuse(std::move(*made), request, why, now));
+  if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
+  const auto submission = std::make_shared<const Submission>(std::move(*made));
+  ActiveJob job{submission->first, submission, {}, {}};
+  job.life.urgency = request.urgency;
+  job.life.user = request.user;
+  job.life.t_submit = now;
+  if (const auto standing = standing_of(job, now);
+      standing.verdict == Standing::Verdict::impossible)
+    return tl::unexpected(refuse(*submission, request, standing.text, now));
+  if (array) job.id = JobId(job.id.value() + 1);
+  // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
+  auto first = scheduler_.submit(request_of(job), now);
+  if (!first) return tl::unexpected(not_taken(*submission, first.error()));
+  if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
+  if (array) {
+    HOLON_CHECK(scheduler_.withdraw(job.id, now).has_value());
+    return accept_array(submission, request, now);
+  }
+  for (std::uint64_t i = 1; i < std::min(request.count, kAtOnce); ++i) {
+    job.id = JobId(submission->first.value() + i);
+    const auto next = scheduler_.submit(request_of(job), now);
+    if (next && !*next) continue;
+    // All or none: a queue may take only so many.
+    for (std::uint64_t taken = 0; taken < i; ++taken)
+      HOLON_CHECK(scheduler_.withdraw(JobId(submission->first.value() + taken), now).has_value());
+    if (!next) return tl::unexpected(next.error());
+    return tl::unexpected(refuse(*submission, request, (*next)->reason, now));
+  }
+  return accept(submission, request, now);
+}
+
+msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& submission,
+                                    const msg::SubmitRequest& request, Time now) {
+  const JobId first = submission->first;
+  const std::uint64_t n = submission->count;
+  journal_.add_batch({first, n, request.jobspec, request.is_instance});
+  if (!request.key.empty()) journal_.add_submit_key(request.key, {first, n});
+  std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
+  for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
+  const bool waits = !submission->dependencies.empty();
+  if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
+  next_id_ = JobId(first.value() + n);
+  Intake& intake = begin_intake({submission, {}, {}, 0, {}}, std::move(bodies), now);
+  while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
+  if (intake.taken == n) intakes_.erase(first);
+  return {first.value(), n, 0};
+}
+
+// Jobs to which all of this happens are made one by one, once it is in the journal.
+JobManager::Intake& JobManager::begin_intake(Intake intake, std::vector<EventBody> bodies,
+                                             Time now) {
+  const JobId first = intake.submission->first;
+  for (auto& body : bodies) {
+    intake.events.push_back({now, std::move(body)});
+    journal_.add_event(first, intake.submission->count, intake.events.back());
+    intake.life = *apply(intake.life, intake.events.back());
+  }
+  return intakes_.emplace(first, std::move(intake)).first->second;
+}
+
+// The next one of them, which the scheduler knows or is about to be told of.
+ActiveJob& JobManager::take_in(Intake& intake) {
+  const std::uint64_t place = intake.taken++;
+  const JobId id(intake.submission->first.value() + place);
+  auto submission = intake.submission;
+  if (!intake.words.empty()) {
+    auto own = with_words(*submission, id, intake.words[place]);
+    HOLON_CHECK(own.has_value());  // the graph was looked at
+    submission = std::make_shared<const Submission>(std::move(*own));
+  }
+  // Nearly always the greatest id: the tree is not searched then, and the search is a sixth of
+  // this.
+  const auto job =
+      jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(submission), intake.life, {}});
+  count_one(job->second, 1);
+  dirty_ = true;
+  for (const auto& e : intake.events) outside_.happened(id, e);
+  outside_.changed(job->second);
+  if (intake.life.state == JobState::depend) waiting_.look_at(id);
+  return job->second;
+}
+
+bool JobManager::take_more(JobId first, Time now) {
+  const auto found = intakes_.find(first);
+  if (found == intakes_.end()) return false;
+  Intake& intake = found->second;
+  for (std::uint64_t i = 0; i < kAtOnce && intake.taken < intake.submission->count; ++i) {
+    ActiveJob& job = take_in(intake);
+    if (job.life.state == JobState::depend && !waits_for_others(job)) advance(job.id, now);
+    const auto taken = scheduler_.submit(request_of(job), now);
+    if (taken && !*taken) continue;
+    // It was told that they are taken, and the queue has been closed since.
+    const JobId id = job.id;
+    post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
+    advance(id, now);
+  }
+  if (intake.taken < intake.submission->count) return true;
+  intakes_.erase(found);
+  return false;
+}
+
+void JobManager::take_all(Time now) {
+  while (!intakes_.empty()) take_more(intakes_.begin()->first, now);
+}
+
+// The scheduler does not know why somebody closed a queue.
+Error JobManager::not_taken(const Submission& submission, Error error) const {
+  if (error.code != Errc::denied) return error;
+  const auto& queue =
+      submission.queue.empty() ? scheduler_.config().default_queue : submission.queue;
+  const auto reason = gates_.reason(queue, QueueGates::Gate::submit);
+  if (!reason.empty()) error.what += ": " + reason;
+  return error;
+}
+
+// A refusal is one INACTIVE record, however many jobs were asked for.
+Error JobManager::refuse(Submission submission, const msg::SubmitRequest& request,
+                         const std::string& reason, Time now) {
+  submission.count = 1;
+  submission.wishes.array.reset();
+  const JobId id = submission.first;
+  ActiveJob job{id, std::make_shared<const Submission>(std::move(submission)), {}, {}};
+  journal_.add_batch({id, 1, request.jobspec, request.is_instance});
+  if (!request.key.empty()) journal_.add_submit_key(request.key, {id, request.count});
+  next_id_ = JobId(id.value() + 1);
+  post(job, event::Submit{request.urgency, request.user}, now);
+  post(job, event::Invalidate{reason}, now);
+  end(job, now);
+  return {Errc::unsatisfiable, reason, {}};
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,88 @@
+// node_ends.hpp - when nodes that have joined will be gone: with the batch job that they are in, or
+// as they said. The plan has no job there that would last longer; when the time has come the node
+// leaves in order.
+//
+// The end of a batch job is asked for again and again, for it may be moved, by the agent of one of
+// its nodes. Kept in the journal: a broker that comes after this one plans with it before any agent
+// has said hello.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "instance/agents/agents.hpp"
+#include "instance/basics/walltime.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/membership/departures.hpp"
+#include "launch/messages.hpp"
+#include "resource/store.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class NodeEnds {
+ public:
+  // All must outlive it. `settings`: of the questions, and the margin before the end of a batch
+  // job.
+  NodeEnds(transport::Reactor& reactor, Journal& journal, resource::ResourceStore& store,
+           JobManager& jobs, Agents& agents, Departures& departures, Walltime::Settings settings);
+  NodeEnds(const NodeEnds&) = delete;
+  NodeEnds& operator=(const NodeEnds&) = delete;
+
+  // `fresh`: nodes of an earlier run are gone with it. Errors: system.
+  Status restore(bool fresh);
+  // Before the commit: what an agent says of its node's end counts when the process is a new one.
+  // After that the batch system is asked.
+  void agent_came(const launch::msg::Hello& hello, Time now);
+  // Before the commit: nodes whose end has come leave. Returns when to call it again at the latest.
+  // `wall`: now.
+  std::optional<Time> turn(Time wall, Time now);
+
+  // "the walltime of Slurm job 5", "" where it has none; and when that is, kTimeMax: not known.
+  std::string cause(std::uint32_t rank) const;
+  Time end_of(std::uint32_t rank) const;
+  // The nodes that are in this batch job, as the batch system's commands take it.
+  std::vector<std::uint32_t> ranks_in(const std::string& batch_job) const;
+  // False while the batch system is asked for the first time: nothing is placed there until then.
+  bool is_known(std::uint32_t rank) const;
+
+ private:
+  using BatchJob = std::pair<std::string, std::string>;  // the name of its system, and its own
+  struct Node {
+    std::uint64_t incarnation = 0;  // of the agent
+    Time said = kTimeMax;           // what it has said itself
+    BatchJob batch;                 // both "": none
+    bool is_sent_away = false;
+  };
+  struct Batch {
+    Time end = kTimeMax;
+    bool is_known = false;                                  // else nothing is placed there
+    std::unique_ptr<Walltime> walltime;                     // null: no agent of it has come yet
+    std::shared_ptr<bool> asks = std::make_shared<bool>();  // gone with it
+  };
+  void follow(const BatchJob& which);
+  void ask(const BatchJob& which, std::vector<std::string> command, const Walltime::Answer& answer);
+  bool is_known(const Node& node) const;
+  Time end_of(const Node& node) const;
+  void plan_with(std::uint32_t rank, Time end);
+  void plan_with_all();
+  void forget(std::uint32_t rank);
+  void keep();
+
+  transport::Reactor& reactor_;
+  Journal& journal_;
+  resource::ResourceStore& store_;
+  JobManager& jobs_;
+  Agents& agents_;
+  Departures& departures_;
+  Walltime::Settings settings_;
+  std::map<std::uint32_t, Node> nodes_;  // by rank: those that have an end
+  std::map<BatchJob, Batch> batches_;    // that these are in
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,43 @@
+// audit.hpp - keeps in the journal who asked the instance to change something, and whom it refused
+// what: the newest `journal.audit` entries. An entry is committed with what it is about.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "instance/basics/clock.hpp"
+#include "instance/journal/journal.hpp"
+#include "transport/dispatcher.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Audit {
+ public:
+  // `keep`: how many entries; 0: none. Journal and clock must outlive it.
+  Audit(Journal& journal, InstanceClock& clock, std::uint64_t keep)
+      : journal_(journal), clock_(clock), keep_(static_cast<std::int64_t>(keep)) {}
+  void add_to(transport::Dispatcher& dispatcher);
+
+  // The request is about to be done, or passed on, and its entry says so; where it fails, why.
+  // `passed_on`: it came through the instance above. The audit must outlive the request's answer.
+  void asked(const transport::Request& request, bool passed_on);
+  // More of what the request that was asked last is about: the numbers that its jobs have got.
+  void name_jobs(std::uint64_t first, std::uint64_t count);
+  // The request was refused before anything was done.
+  void refused(const transport::Request& request, const Error& why);
+  // The system has refused a task what it was to have as its user: a file, a folder, the user
+  // itself. `job`: of which one, in words; `uid`: of that user, -1: not known.
+  void task_denied(const std::string& job, std::int64_t uid, const std::string& why);
+
+ private:
+  AuditRow row_of(const transport::Request& request, bool passed_on) const;
+  std::int64_t add(const AuditRow& row);
+  void list(const transport::Request& request) const;
+
+  Journal& journal_;
+  InstanceClock& clock_;
+  std::int64_t keep_;
+  std::int64_t last_ = 0;  // the entry of the request that was asked last
+};
+
+}  // namespace holon::instance
