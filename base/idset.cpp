@@ -12,9 +12,9 @@ tl::unexpected<Error> wrong_idset(std::size_t at, std::string what) {
 }
 
 // Reads numbers and separators from the front of a text.
-class Reader {
+class IdsetReader {
  public:
-  Reader(std::string_view text, std::size_t begin) : text_(text), at_(begin) {}
+  IdsetReader(std::string_view text, std::size_t begin) : text_(text), at_(begin) {}
 
   std::size_t at() const { return at_; }
   bool done() const { return at_ == text_.size(); }
@@ -51,7 +51,7 @@ Result<Idset> Idset::parse(std::string_view text) {
     begin = 1;
   }
   if (begin == text.size()) return set;
-  Reader reader(text, begin);
+  IdsetReader reader(text, begin);
   do {
     const std::size_t at = reader.at();
     const auto first = reader.number();

@@ -44,7 +44,7 @@ struct Allocation {
   std::optional<std::vector<std::string>> gpus;
   std::optional<std::int64_t> ends_at;   // seconds since the Unix epoch
   std::optional<std::int64_t> walltime;  // seconds, from the job's start
-  Place place;                           // among the processes that were started together
+  LaunchPlace place;                     // among the processes that were started together
   // What was there and could not be read, a line each: the variable and why.
   std::vector<std::string> doubts;
 };

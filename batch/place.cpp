@@ -33,39 +33,39 @@ std::optional<std::uint64_t> number_at(const Environment& environment, const cha
   return value ? std::optional(*value) : std::nullopt;
 }
 
-std::optional<Place> place_by(const Environment& environment, const Variables& variables) {
+std::optional<LaunchPlace> place_by(const Environment& environment, const Variables& variables) {
   const auto rank = number_at(environment, variables.rank);
   if (variables.size == nullptr) {
     if (!rank) return std::nullopt;
-    return Place{variables.launcher, fmt::format("{}={}", variables.rank, *rank), rank, {}};
+    return LaunchPlace{variables.launcher, fmt::format("{}={}", variables.rank, *rank), rank, {}};
   }
   const auto size = number_at(environment, variables.size);
   if (!size) return std::nullopt;
-  return Place{variables.launcher, fmt::format("{}={}", variables.size, *size), rank, size};
+  return LaunchPlace{variables.launcher, fmt::format("{}={}", variables.size, *size), rank, size};
 }
 
 // The job's script is task 1 of node 0; pbsdsh and pbs_tmrsh start the others, and say no number of
 // them.
-std::optional<Place> place_by_pbs(const Environment& environment) {
+std::optional<LaunchPlace> place_by_pbs(const Environment& environment) {
   const auto task = number_at(environment, "PBS_TASKNUM");
   const auto node = number_at(environment, "PBS_NODENUM");
   if (!environment.has("PBS_JOBID") || (task.value_or(1) <= 1 && node.value_or(0) == 0))
     return std::nullopt;
   const std::string variable = node.value_or(0) > 0 ? fmt::format("PBS_NODENUM={}", *node)
                                                     : fmt::format("PBS_TASKNUM={}", *task);
-  return Place{"pbsdsh", variable, node, {}};
+  return LaunchPlace{"pbsdsh", variable, node, {}};
 }
 
 // `qrsh -inherit` says which job it is a part of, and not how many there are.
-std::optional<Place> place_by_grid_engine(const Environment& environment) {
+std::optional<LaunchPlace> place_by_grid_engine(const Environment& environment) {
   if (environment.at("JOB_SCRIPT") != "QRSH" || environment.at("JOB_NAME") != "petask")
     return std::nullopt;
-  return Place{"qrsh -inherit", "JOB_NAME=petask", {}, {}};
+  return LaunchPlace{"qrsh -inherit", "JOB_NAME=petask", {}, {}};
 }
 
 }  // namespace
 
-Place find_place(const Environment& environment) {
+LaunchPlace find_place(const Environment& environment) {
   for (const auto& variables : kOfMpi)
     if (auto place = place_by(environment, variables)) {
       // Slurm's plugin sets the same variables.

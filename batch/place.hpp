@@ -8,7 +8,7 @@
 
 namespace holon::batch {
 
-struct Place {
+struct LaunchPlace {
   std::string launcher;  // "srun", "mpiexec", ...; "": started by itself
   std::string variable;  // where that was read: "SLURM_STEP_NUM_TASKS=4"
   std::optional<std::uint64_t> rank;
@@ -20,6 +20,6 @@ struct Place {
 
 // The innermost launcher counts: an MPI's variables before those of the batch system. Inside of a
 // holon instance those of Slurm, Flux and PBS are what the instance itself was started with.
-Place find_place(const Environment& environment);
+LaunchPlace find_place(const Environment& environment);
 
 }  // namespace holon::batch

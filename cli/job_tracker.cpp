@@ -154,7 +154,8 @@ Result<std::string> cursor_of_now(Client& client) {
   return cursor;
 }
 
-Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown, Progress progress) {
+Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown,
+                                     ProgressLine progress) {
   const auto& ids = shown.ids;
   JobTracker tracker(ids);
   tracker.on_failure = [&progress](std::uint64_t id, const std::string& why) {
@@ -231,7 +232,7 @@ class NodeCounts {
 // Why jobs fail, of whatever jobs there are: what is known of one is forgotten when it is over.
 class FailuresOfAll {
  public:
-  explicit FailuresOfAll(Progress& progress) : progress_(progress) {}
+  explicit FailuresOfAll(ProgressLine& progress) : progress_(progress) {}
 
   void take(const msg::JobEvent& event) {
     auto tracker = jobs_.try_emplace(event.id, std::vector<std::uint64_t>{event.id});
@@ -243,13 +244,13 @@ class FailuresOfAll {
   }
 
  private:
-  Progress& progress_;
+  ProgressLine& progress_;
   std::map<std::uint64_t, JobTracker> jobs_;
 };
 
 }  // namespace
 
-Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, Progress progress) {
+Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, ProgressLine progress) {
   NodeCounts node;
   FailuresOfAll failures(progress);
   const auto timer = client.reactor().every(kDrawEvery, [&] {

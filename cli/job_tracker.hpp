@@ -62,9 +62,10 @@ struct TrackedJobs {
 
 // Shows on `progress` how far they are until all are over. Errors: not_found (one of them), those
 // of Client::follow().
-Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& jobs, Progress progress);
+Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& jobs,
+                                     ProgressLine progress);
 
 // The same for all jobs of the instance, until none waits or runs, and then, with `stay`, on.
-Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, Progress progress);
+Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, ProgressLine progress);
 
 }  // namespace holon::cli

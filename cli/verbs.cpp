@@ -67,7 +67,7 @@ std::span<const Verb> verbs() {
       {"pmix", "lets processes of Open MPI find each other; made by agent", Group::hidden,
        verb_pmix},
       {"remains", "reads what an ended instance left of its jobs; made by agent", Group::hidden,
-       verb_remains},
+       verb_dead_child},
       {"files", "writes the files that were added to a job; made by agent", Group::hidden,
        verb_files},
       {"pty", "runs a program at somebody's terminal; made by run --pty", Group::hidden, verb_pty},

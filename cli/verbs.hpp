@@ -13,7 +13,7 @@ int verb_alloc(Invocation& call);
 int verb_broker(Invocation& call);
 int verb_agent(Invocation& call);
 int verb_pmix(Invocation& call);
-int verb_remains(Invocation& call);
+int verb_dead_child(Invocation& call);
 int verb_files(Invocation& call);
 int verb_pty(Invocation& call);
 int verb_batch(Invocation& call);

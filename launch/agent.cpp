@@ -22,14 +22,14 @@
 #include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
 #include "launch/news/late_answers.hpp"
-#include "launch/remote/output_keeper.hpp"
 #include "launch/remote/output_note.hpp"
+#include "launch/remote/output_sender.hpp"
 #include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/starter_processes.hpp"
 #include "launch/topology.hpp"
+#include "launch/tracking/leftovers.hpp"
 #include "launch/tracking/lineage.hpp"
-#include "launch/tracking/remains.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 
@@ -290,7 +290,7 @@ class Agent::Impl {
           knows_files_ = true;
           auto files =
               answer ? unpack<msg::FilesReply>(*answer) : tl::unexpected<Error>(answer.error());
-          if (files && !OutputKeeper::sees(*files)) keep_output(std::move(files->folder));
+          if (files && !OutputSender::sees(*files)) keep_output(std::move(files->folder));
           for (const auto& act : std::exchange(early_, {})) act();
         });
   }
@@ -299,7 +299,7 @@ class Agent::Impl {
     const std::string former =
         options_.runtime_dir.empty() ? "" : noted_output_folder(options_.runtime_dir);
     if (!former.empty()) rescue_slots(former, options_.rank, slots_of(options_.rank, incarnation_));
-    auto keeper = OutputKeeper::create(reactor_, *client_, std::move(folder), former);
+    auto keeper = OutputSender::create(reactor_, *client_, std::move(folder), former);
     if (!keeper)
       return log_->error(
           fmt::format("no place for the output of jobs, which the broker's folder is not "
@@ -486,13 +486,13 @@ class Agent::Impl {
   void end_all_of_instance() {
     if (look_again_) return;
     if (!rest_) {
-      Remains::What what;
+      Leftovers::What what;
       what.prefix = jobs_.prefix();
       what.of_instance = true;
       what.spare = [this] { return std::vector<pid_t>{broker_pid_}; };
-      rest_ = std::make_unique<Remains>(std::move(what));
+      rest_ = std::make_unique<Leftovers>(std::move(what));
     }
-    ended_all_ = processes_.end_remains(*rest_);
+    ended_all_ = processes_.end_leftovers(*rest_);
     if (!ended_all_) look_again_ = reactor_.after(kOrphansAgain, [this] { look_again_.cancel(); });
   }
 
@@ -511,7 +511,7 @@ class Agent::Impl {
   std::unique_ptr<transport::Client> client_;
   std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
   // On a node that does not see the broker's files; uses client_.
-  std::unique_ptr<OutputKeeper> keeper_;
+  std::unique_ptr<OutputSender> keeper_;
   bool knows_files_ = false;                    // whether it sees them
   std::vector<std::function<void()>> early_;    // what was asked of jobs before that, in order
   LateAnswers starts_{reactor_, kAnswerAfter};  // to requests for them
@@ -522,8 +522,8 @@ class Agent::Impl {
   bool through_ = false;
   bool alone_ = false;  // its supervisor is gone
   pid_t broker_pid_ = 0;
-  std::unique_ptr<Remains> rest_;  // once it is alone and its own jobs are over
-  bool ended_all_ = false;         // nothing is left but the broker
+  std::unique_ptr<Leftovers> rest_;  // once it is alone and its own jobs are over
+  bool ended_all_ = false;           // nothing is left but the broker
   std::optional<LeftFiles> left_files_;
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;

@@ -32,9 +32,9 @@ class Writer {
 };
 
 // After the first mistake all that is read is empty.
-class Reader {
+class RequestReader {
  public:
-  explicit Reader(std::string_view bytes) : left_(bytes) {}
+  explicit RequestReader(std::string_view bytes) : left_(bytes) {}
 
   std::uint64_t number() {
     std::uint64_t value = 0;
@@ -123,7 +123,7 @@ std::string encode(const Request& request) {
 Result<Request> decode(std::string_view bytes) {
   if (bytes.size() > kMostBytes)
     return fail(Errc::invalid_argument, "the request has more than 8 MiB");
-  Reader in(bytes);
+  RequestReader in(bytes);
   Request request;
   request.user = in.text();
   request.argv = in.texts();

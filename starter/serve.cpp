@@ -21,9 +21,9 @@
 
 #include "base/descriptors/passing.hpp"
 #include "starter/fewer_rights.hpp"
-#include "starter/keeper.hpp"
 #include "starter/own_children.hpp"
 #include "starter/sweep.hpp"
+#include "starter/task_guard.hpp"
 #include "starter/wire.hpp"
 
 namespace holon::starter {
@@ -97,7 +97,7 @@ class Starter {
       // In this order: who asks how many there are has all that was asked before counted.
       for (std::size_t i = 1; i < looks.size(); ++i)
         if (looks[i].revents != 0) take_all(looks[i].fd);
-      if (lines_.empty() && keepers_.empty()) _exit(0);
+      if (lines_.empty() && task_guards_.empty()) _exit(0);
     }
   }
 
@@ -125,15 +125,15 @@ class Starter {
 
   void answer_count(int line) {
     reap();
-    const Count count{static_cast<std::uint32_t>(keepers_.size())};
+    const Count count{static_cast<std::uint32_t>(task_guards_.size())};
     send(line, &count, sizeof count, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
   // Where there are too many, or it cannot fork, whoever asked sees its connection closed.
   void start(const Message& message) {
-    if (keepers_.size() >= kMostKept) return;
+    if (task_guards_.size() >= kMostKept) return;
     const pid_t child = fork();
-    if (child > 0) keepers_.push_back(child);
+    if (child > 0) task_guards_.push_back(child);
     if (child != 0) return;
     for (const int line : all_lines_) close(line);
     close(children_);
@@ -157,12 +157,12 @@ class Starter {
     bool was_killed = false;
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-      const bool was_keeper = std::erase(keepers_, pid) > 0;
-      was_killed |= !was_keeper || WIFSIGNALED(status);
+      const bool was_task_guard = std::erase(task_guards_, pid) > 0;
+      was_killed |= !was_task_guard || WIFSIGNALED(status);
     }
     if (!was_killed) return;
     for (const pid_t child : own_children())
-      if (std::find(keepers_.begin(), keepers_.end(), child) == keepers_.end())
+      if (std::find(task_guards_.begin(), task_guards_.end(), child) == task_guards_.end())
         kill(child, SIGKILL);
   }
 
@@ -170,7 +170,7 @@ class Starter {
   std::vector<int> lines_;  // that may still ask
   const Settings& settings_;
   int children_;
-  std::vector<pid_t> keepers_;
+  std::vector<pid_t> task_guards_;
 };
 
 // Out of the way of what tasks find open, and nothing else stays.

@@ -2,7 +2,7 @@
 // and keepers were killed, too: nobody but these users and root may look into such processes.
 #pragma once
 #include "starter/account.hpp"
-#include "starter/keeper.hpp"
+#include "starter/task_guard.hpp"
 
 namespace holon::starter {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "transport/zmtp/door.hpp"
 #include "transport/zmtp/line.hpp"
+#include "transport/zmtp/listener.hpp"
 
 namespace holon::transport {
 
@@ -15,11 +15,12 @@ class Network {
  public:
   virtual ~Network() = default;
   // Errors: exists (somebody listens there).
-  virtual Result<std::shared_ptr<Door>> listen(Reactor& reactor, const std::string& uri,
-                                               Door::Events events) = 0;
-  // A second door of a server that listens already, for clients that show a key (open_key_door).
-  virtual Result<RouterDoorAt> listen_for_keys(Reactor& reactor, Admission admission,
-                                               Door::Events events) = 0;
+  virtual Result<std::shared_ptr<Listener>> listen(Reactor& reactor, const std::string& uri,
+                                                   Listener::Events events) = 0;
+  // A second listener of a server that listens already, for clients that show a key
+  // (open_key_listener).
+  virtual Result<RouterListenerAt> listen_for_keys(Reactor& reactor, Admission admission,
+                                                   Listener::Events events) = 0;
   // Nothing needs to listen at `uri` yet. `public_key`: that this side shows; "": none.
   virtual Result<std::shared_ptr<Line>> connect(Reactor& reactor, const std::string& uri,
                                                 const std::string& public_key,

@@ -1,4 +1,4 @@
-// server.cpp - one Session for each client that said hello, over the connections of a Door.
+// server.cpp - one Session for each client that said hello, over the connections of a Listener.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 #include "transport/session.hpp"
 #include "transport/shares.hpp"
 #include "transport/unique_fd.hpp"
-#include "transport/zmtp/left_debts.hpp"
+#include "transport/zmtp/unread_bytes.hpp"
 
 namespace holon::transport {
 namespace {
@@ -107,7 +107,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     Network* const network = shared_->reactor.network();
     auto open = network != nullptr ? open_of(*network, uri) : ipc ? open_ipc(uri) : open_tcp(uri);
     if (!open) return open;
-    places_ = door_->places();
+    places_ = listener_->places();
     kept_ = shared_->options.kept_for.empty() ? 0 : places_ / 8;
     shares_.places(places_);
     ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
@@ -118,14 +118,15 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   Result<std::string> also_listen(UniqueFd socket, Admission admission) {
-    if (key_door_) return fail(Errc::exists, "this server has a door for keys already");
+    if (key_listener_) return fail(Errc::exists, "this server has a listener for keys already");
     Network* const network = shared_->reactor.network();
-    auto at = network != nullptr
-                  ? network->listen_for_keys(shared_->reactor, std::move(admission), door_events())
-                  : open_key_door(shared_->reactor, std::move(socket), shared_->options,
-                                  std::move(admission), door_events());
+    auto at =
+        network != nullptr
+            ? network->listen_for_keys(shared_->reactor, std::move(admission), listener_events())
+            : open_key_listener(shared_->reactor, std::move(socket), shared_->options,
+                                std::move(admission), listener_events());
     if (!at) return tl::unexpected<Error>(at.error());
-    key_door_ = std::move(at->door);
+    key_listener_ = std::move(at->listener);
     return std::move(at->uri);
   }
 
@@ -136,8 +137,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     for (auto& [id, peer] : std::exchange(by_id_, {}))
       peer->session->kill({Errc::disconnected, "the server was closed", ""});
     by_connection_.clear();
-    for (const auto& door : {std::exchange(door_, nullptr), std::exchange(key_door_, nullptr)})
-      if (door) door->shut();
+    for (const auto& listener :
+         {std::exchange(listener_, nullptr), std::exchange(key_listener_, nullptr)})
+      if (listener) listener->shut();
   }
 
   const std::string& uri() const { return uri_; }
@@ -161,7 +163,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     // What is another user's keeps that user's bounds, else they were none to who can speak for it.
     if (shared_->bounded_user(found->second->session->principal())) return;
     found->second->session->favour();
-    door_of(found->second->connection).favour(found->second->connection);
+    listener_of(found->second->connection).favour(found->second->connection);
   }
 
   // Somebody whose user has too many connections stays unproved.
@@ -202,12 +204,12 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::function<void(PeerId)> on_peer_lost;
 
  private:
-  Door& door_of(ConnectionId connection) {
-    return key_door_ && connection >= kFirstWithKey ? *key_door_ : *door_;
+  Listener& listener_of(ConnectionId connection) {
+    return key_listener_ && connection >= kFirstWithKey ? *key_listener_ : *listener_;
   }
 
-  Door::Events door_events() {
-    Door::Events events;
+  Listener::Events listener_events() {
+    Listener::Events events;
     events.on_message = [this](ConnectionId from, std::string_view bytes) {
       on_message(from, bytes);
     };
@@ -226,9 +228,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   Status open_of(Network& network, const std::string& uri) {
-    auto door = network.listen(shared_->reactor, uri, door_events());
-    if (!door) return tl::unexpected<Error>(door.error());
-    door_ = std::move(*door);
+    auto listener = network.listen(shared_->reactor, uri, listener_events());
+    if (!listener) return tl::unexpected<Error>(listener.error());
+    listener_ = std::move(*listener);
     uri_ = uri;
     return {};
   }
@@ -240,17 +242,17 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     auto lock = lock_path(path + ".lock");
     if (!lock) return tl::unexpected<Error>(lock.error());
     lock_ = std::move(*lock);
-    auto door = open_ipc_door(shared_->reactor, path, shared_->options, door_events());
-    if (!door) return tl::unexpected<Error>(door.error());
-    door_ = std::move(*door);
+    auto listener = open_ipc_listener(shared_->reactor, path, shared_->options, listener_events());
+    if (!listener) return tl::unexpected<Error>(listener.error());
+    listener_ = std::move(*listener);
     uri_ = uri;
     return {};
   }
 
   Status open_tcp(const std::string& uri) {
-    auto at = open_router_door(shared_->reactor, uri, shared_->options, door_events());
+    auto at = open_router_listener(shared_->reactor, uri, shared_->options, listener_events());
     if (!at) return tl::unexpected<Error>(at.error());
-    door_ = std::move(at->door);
+    listener_ = std::move(at->listener);
     uri_ = std::move(at->uri);
     return {};
   }
@@ -265,7 +267,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (envelope->kind == Kind::hello) return on_hello(from, *envelope, size);
     if (!peer) {
       if (envelope->kind != Kind::bye) tell(from, {Kind::bye, 0, "", "", ""});
-      return door_of(from).leave(from);
+      return listener_of(from).leave(from);
     }
     if (envelope->kind == Kind::bye) return lose(peer->id);
     if (envelope->kind == Kind::heartbeat && !peer->session->is_possible(*envelope)) {
@@ -305,7 +307,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto& kept_for = shared_->options.kept_for;
     const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
-    const Principal who = door_of(from).principal(from).value_or(Principal());
+    const Principal who = listener_of(from).principal(from).value_or(Principal());
     const Holder holder = holder_of(who, from);
     if (const auto may = may_have_one_more(holder, who); !may)
       return refuse(from, hello.id, may.error());
@@ -321,12 +323,12 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
     peer->session->principal(who);
-    if (door_of(from).keeps_unread()) peer->session->ask_for_marks();
+    if (listener_of(from).keeps_unread()) peer->session->ask_for_marks();
     peer->holder = holder;
     shares_.add(holder);
     by_connection_[from] = peer;
     by_id_[peer->id] = peer;
-    door_of(from).admit(from);
+    listener_of(from).admit(from);
     peer->session->peer_limit(greeting->max_message);
     peer->session->open();
     peer->session->count_received(bytes);
@@ -370,7 +372,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   void refuse(ConnectionId from, std::uint64_t hello, const Error& why) {
     ++shared_->counters.refused;
     tell(from, {Kind::error, hello, "", "", encode_error(why)});
-    door_of(from).leave(from);
+    listener_of(from).leave(from);
   }
 
   // A process of this machine can connect from any address of the loopback, also to another address
@@ -379,7 +381,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (!shared_->options.for_everybody) return {};
     if (const auto user = shared_->bounded_user(who)) return {false, std::to_string(*user)};
     if (who.kind != Principal::Kind::key || !who.name.starts_with(kStranger)) return {};
-    std::string address = door_of(connection).address(connection);
+    std::string address = listener_of(connection).address(connection);
     return {true, address.starts_with("127.") ? "127.0.0.1" : std::move(address)};
   }
   Status may_have_one_more(const Holder& holder, const Principal& who) const {
@@ -397,11 +399,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
   void transmit(Peer& peer, std::string bytes) {
     if (closed_ || peer.given_up) return;
-    Door& door = door_of(peer.connection);
-    const bool bounded = door.unsent(peer.connection).has_value();
+    Listener& listener = listener_of(peer.connection);
+    const bool bounded = listener.unsent(peer.connection).has_value();
     const std::size_t unread = peer.session->backlog() + debts_.of(peer.connection);
     const bool too_slow = !bounded && unread > shared_->options.max_backlog;
-    if (!too_slow && door.send(peer.connection, std::move(bytes))) return;
+    if (!too_slow && listener.send(peer.connection, std::move(bytes))) return;
     if (too_slow) {
       ++shared_->counters.too_slow;
       peer.last_word = encode_error(too_much_unread(unread, shared_->options.max_backlog));
@@ -430,7 +432,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (closed_) return;
     // Also to who has left too much unread: once, for there is no other session then.
     tell_anyway(peer->connection, {Kind::bye, 0, "", "", peer->last_word});
-    door_of(peer->connection).leave(peer->connection);
+    listener_of(peer->connection).leave(peer->connection);
   }
 
   // Sends outside of any session. A connection that has left too much unread is sent no more.
@@ -440,13 +442,13 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   void tell_anyway(ConnectionId to, const Envelope& what) {
     std::string bytes = encode(what);
     leave_debt(to, {}, bytes.size());
-    door_of(to).send(to, std::move(bytes));
+    listener_of(to).send(to, std::move(bytes));
   }
 
   void leave_debt(ConnectionId connection, const Principal& who, std::size_t bytes) {
-    if (closed_ || !door_of(connection).keeps_unread()) return;
+    if (closed_ || !listener_of(connection).keeps_unread()) return;
     debts_.add(connection, who, bytes);
-    door_of(connection).remember(connection);
+    listener_of(connection).remember(connection);
     debts_are_due_ = true;
   }
 
@@ -461,12 +463,12 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
         debts_are_due_ = true;
         continue;
       }
-      Door& door = door_of(connection);
-      if (door.is_there(connection, bye)) {
+      Listener& listener = listener_of(connection);
+      if (listener.is_there(connection, bye)) {
         debts_.add(connection, {}, bye.size());
         continue;
       }
-      door.close(connection);
+      listener.close(connection);
       debts_.settle(connection);
     }
   }
@@ -508,8 +510,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<SessionShared> shared_;
   std::shared_ptr<Session> nobody_;  // answers for peers that are gone
   UniqueFd lock_;                    // of its path
-  std::shared_ptr<Door> door_;
-  std::shared_ptr<Door> key_door_;  // of also_listen(); nullptr: there is none
+  std::shared_ptr<Listener> listener_;
+  std::shared_ptr<Listener> key_listener_;  // of also_listen(); nullptr: there is none
   std::string uri_;
   bool closed_ = false;
   std::size_t places_ = 0;  // for peers; 0: without bound
@@ -518,7 +520,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::int64_t ticked_ = monotonic_ms(), listens_since_ = 0;  // monotonic ms
   std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
-  LeftDebts debts_{shared_};
+  UnreadBytes debts_{shared_};
   bool debts_are_due_ = false;  // some of them may be of connections that have ended
   Shares shares_;               // of the connections that count for a user
   std::set<PeerId> awaited_;    // since take_leave(): who may not have read all yet

@@ -127,7 +127,7 @@ Session::~Session() {
   shared_->owe_less(principal_, backlog());
 }
 
-// What is owed at the socket of this machine is bounded by its door, which sees what the kernel
+// What is owed at the socket of this machine is bounded by its listener, which sees what the kernel
 // takes.
 void SessionShared::owe(const Principal& who, std::size_t bytes) {
   if (who.kind == Principal::Kind::munge && bytes > 0) owed_to_user[who.uid] += bytes;
@@ -278,7 +278,7 @@ void Session::send_heartbeat(std::string mark) {
 }
 
 void Session::send_mark() {
-  std::string mark = ReadMarks::fresh();
+  std::string mark = ReadReceipts::fresh();
   send_heartbeat(mark);
   marks_->add(std::move(mark), sent_);
 }

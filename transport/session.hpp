@@ -15,7 +15,7 @@
 
 #include "transport/codec/envelope.hpp"
 #include "transport/rpc.hpp"
-#include "transport/zmtp/read_marks.hpp"
+#include "transport/zmtp/read_receipts.hpp"
 
 namespace holon::transport {
 
@@ -170,7 +170,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::unordered_map<std::uint64_t, Incoming> incoming_;
   std::size_t open_bytes_ = 0;  // of incoming_
   std::uint64_t sent_ = 0, confirmed_ = 0, received_ = 0, reported_ = 0;
-  std::optional<ReadMarks> marks_;  // nullopt: the peer confirms by numbers
+  std::optional<ReadReceipts> marks_;  // nullopt: the peer confirms by numbers
   std::int64_t last_heard_ = 0, last_sent_ = 0;
 };
 

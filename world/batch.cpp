@@ -65,7 +65,7 @@ void World::begin_batch_system() {
 
 void World::change_provisions() {
   const auto* core = root_ == nullptr || !root_->ready() ? nullptr : root_->core();
-  if (core == nullptr || core->only_lists()) return;
+  if (core == nullptr || core->read_only()) return;
   auto& dice = machine_.dice;
   const auto known = core->provisions.list().provisions;
   if (known.empty() || (known.size() == 1 && dice.one_in(4))) return add_provision();
@@ -179,7 +179,7 @@ void World::fail_batch_system() {
 
 void World::check_batch_jobs() {
   const auto* core = root_ == nullptr || !root_->ready() ? nullptr : root_->core();
-  if (core == nullptr || core->only_lists() || core->ending || !core->journal.look()) {
+  if (core == nullptr || core->read_only() || core->ending || !core->journal.look()) {
     unknown_since_.clear();
     idle_nodes_.clear();
     return;
@@ -200,7 +200,8 @@ void World::check_batch_jobs() {
 }
 
 // Nodes that have nothing to do go back to the batch system.
-void World::check_idle_nodes(const instance::Core& core, const std::vector<msg::BatchJob>& known) {
+void World::check_idle_nodes(const instance::Instance& core,
+                             const std::vector<msg::BatchJob>& known) {
   const Micros now = machine_.timeline.now();
   std::map<int, IdleNode> idle;
   for (const auto& row : known) {
@@ -208,7 +209,7 @@ void World::check_idle_nodes(const instance::Core& core, const std::vector<msg::
     for (const auto& name : here ? here->hosts() : std::vector<std::string>()) {
       const int host = host_named(name);
       const auto rank = root_->rank_on(host);
-      if (!rank || !core.departures.is_idle(*rank)) continue;
+      if (!rank || !core.leaving_nodes.is_idle(*rank)) continue;
       const IdleNode is{root_->broker()->pid(), now};
       const auto was = idle_nodes_.find(host);
       const bool is_same = was != idle_nodes_.end() && was->second.broker == is.broker;
@@ -236,7 +237,7 @@ void World::remove_provisions() {
 }
 
 // What became of each that was asked for is known.
-bool World::is_batch_settled(const instance::Core& core) const {
+bool World::is_batch_settled(const instance::Instance& core) const {
   const auto known = core.provisions.list();
   if (removes_provisions_)
     return known.provisions.empty() && known.batch_jobs.empty() && machine_.batch.jobs().empty();

@@ -22,7 +22,7 @@ std::pair<std::string, JobId> split_path(const std::string& path) {
 }
 
 // May jobs get anything on the node of this host?
-bool is_offered(const instance::Core& core, int host) {
+bool is_offered(const instance::Instance& core, int host) {
   const auto& graph = core.store->graph();
   const auto nodes = graph.by_type("node");
   return std::any_of(nodes.begin(), nodes.end(), [&](const resource::VertexId node) {
@@ -60,7 +60,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
     for (const auto& instance : instances) {
       const auto* core =
           instance->path() == above && !instance->over() ? instance->core() : nullptr;
-      if (core == nullptr || core->only_lists()) continue;
+      if (core == nullptr || core->read_only()) continue;
       const auto* job = core->jobs.find(id);
       if (job == nullptr)
         cut_off(*task, *instance, *core, "its broker has no such job");
@@ -93,7 +93,7 @@ void Checks::stands_still(const Task& task, const instance::Lifecycle& job, bool
                                task.stopped ? "stands still" : "goes on");
 }
 
-void Checks::cut_off(const Task& task, const Instance& instance, const instance::Core& core,
+void Checks::cut_off(const Task& task, const Instance& instance, const instance::Instance& core,
                      const std::string& what) {
   const bool is_far = instance.has_hosts() && task.host != instance.host();
   const auto rank = instance.rank_on(task.host);
@@ -137,7 +137,7 @@ Micros Checks::now() const {
 
 void Checks::plan_of(const Instance& instance) {
   const auto* core = instance.core();
-  if (core == nullptr || core->only_lists()) return;
+  if (core == nullptr || core->read_only()) return;
   // Cores of nodes that are down or drained are neither free nor held.
   if (!core->offline.none() || !core->drains.here().empty() || !core->drains.above().empty())
     return;
@@ -238,7 +238,7 @@ void Checks::counts_of(const Instance& instance) {
 void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* below = child.core();
   const auto* above = parent.core();
-  if (below == nullptr || above == nullptr || below->only_lists() || above->only_lists()) return;
+  if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
   constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
@@ -442,7 +442,7 @@ void Checks::events_of(const instance::Journal& journal, const std::string& path
     machine_.history.violation("{} did not end exactly once", path);
 }
 
-std::string Checks::held_by(const instance::Core& core) {
+std::string Checks::held_by(const instance::Instance& core) {
   std::string text = fmt::format("{} nodes; ", core.store->total("node"));
   for (const auto& [id, job] : core.jobs.active()) {
     if (!job.life.holds_resources || !job.allocation) continue;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "instance/service/core.hpp"
+#include "instance/service/instance.hpp"
 #include "msg/instance.hpp"
 #include "world/seams/timeline.hpp"
 
@@ -108,10 +108,10 @@ class Checks {
 
   // How many nodes an instance has, what its active jobs hold, and the policy of its queue, as
   // text.
-  static std::string held_by(const instance::Core& core);
+  static std::string held_by(const instance::Instance& core);
 
  private:
-  void cut_off(const Task& task, const Instance& instance, const instance::Core& core,
+  void cut_off(const Task& task, const Instance& instance, const instance::Instance& core,
                const std::string& what);
   void failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt);
   void retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish);

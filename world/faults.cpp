@@ -30,7 +30,7 @@ AgentProcess* World::some_agent(const Instance& instance) {
 void World::kill_broker(Instance& instance) {
   // What could not be written is thrown away with its broker.
   if (const auto* core = instance.core();
-      core != nullptr && !core->only_lists() && core->journal.look())
+      core != nullptr && !core->read_only() && core->journal.look())
     held_[instance.path()] = Checks::held_by(*core);
   look_at(instance);
   if (instance.broker() != nullptr) instance.broker()->kill("");

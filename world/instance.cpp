@@ -100,7 +100,7 @@ void AgentProcess::reach(const std::string& uri, const std::string& name,
   transport::Options options;
   options.name = name;
   options.security = as;
-  joining_ = std::move(*transport::Client::connect(reactor(), uri, options));
+  admission_ = std::move(*transport::Client::connect(reactor(), uri, options));
 }
 
 void AgentProcess::join(const std::string& address, const transport::Security& as,
@@ -115,8 +115,8 @@ void AgentProcess::join(const std::string& address, const transport::Security& a
 }
 
 void AgentProcess::call_for_place() {
-  joining_->call({"agent.join", transport::pack(ask_), "", kJoinPatience},
-                 [this](const Result<std::string>& answer) { hear_place(answer); });
+  admission_->call({"agent.join", transport::pack(ask_), "", kJoinPatience},
+                   [this](const Result<std::string>& answer) { hear_place(answer); });
 }
 
 // As instance/assembly/child_agent.cpp does it, which waits for each answer.
@@ -126,15 +126,15 @@ void AgentProcess::ask_parent(const instance::ChildAgentOptions& how) {
   run([&] {
     reach(how.parent_uri, "agent of a child, joining", {});
     patience_ = reactor().after(kJoinPatience, [this] { exit(launch::kAgentCouldNotBegin); });
-    joining_->on_connected([this](const transport::PeerInfo&) { patience_.cancel(); });
+    admission_->on_connected([this](const transport::PeerInfo&) { patience_.cancel(); });
     call_parent();
   });
 }
 
 void AgentProcess::call_parent() {
   const msg::InvitationRequest ask{of_child_.token, of_child_.job};
-  joining_->call({"invitation", transport::pack(ask), "", 0},
-                 [this](const Result<std::string>& answer) { hear_parent(answer); });
+  admission_->call({"invitation", transport::pack(ask), "", 0},
+                   [this](const Result<std::string>& answer) { hear_parent(answer); });
 }
 
 void AgentProcess::hear_parent(const Result<std::string>& answer) {
@@ -150,7 +150,7 @@ void AgentProcess::hear_parent(const Result<std::string>& answer) {
   if (!invitation)
     return machine_of_.history.violation("{} is given rubbish for an invitation", name());
   reactor().defer([this, invitation = *invitation] {
-    joining_.reset();
+    admission_.reset();
     join_patiently(invitation, {static_cast<std::int64_t>(of_child_.place.index),
                                 of_child_.place.hosts[of_child_.place.index]});
   });
@@ -187,7 +187,7 @@ void AgentProcess::hear_place(const Result<std::string>& answer) {
   if (!batch_job.empty()) how.batch_system = batch::name_of(batch::System::slurm);
   how.security = {invited_.server_public_key, place->public_key, place->secret_key};
   reactor().defer([this, how] {
-    joining_.reset();
+    admission_.reset();
     begin(how);
   });
 }
@@ -196,7 +196,7 @@ AgentProcess::~AgentProcess() {
   if (owner_ != nullptr) owner_->detach(*this);
   machine_of_.tasks.agent_is_gone(*this);
   run([this] {
-    joining_.reset();
+    admission_.reset();
     agent_.reset();
   });
 }

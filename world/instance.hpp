@@ -42,7 +42,7 @@ class BrokerProcess final : public Process {
                 instance::BrokerOptions options, std::function<void()> on_ready, int host);
   ~BrokerProcess() override;
   // nullptr: it has no resources yet, or could not begin.
-  const instance::Core* core() const { return broker_ ? broker_->core() : nullptr; }
+  const instance::Instance* core() const { return broker_ ? broker_->core() : nullptr; }
   void tell(const std::function<void(instance::Broker&)>& what);
 
  private:
@@ -94,7 +94,7 @@ class AgentProcess final : public Process {
   launch::msg::JoinRequest ask_;
   transport::Security invited_;
   transport::Subscription patience_, again_;
-  std::unique_ptr<transport::Client> joining_;
+  std::unique_ptr<transport::Client> admission_;
   std::unique_ptr<launch::Agent> agent_;
 };
 
@@ -169,7 +169,7 @@ class Instance {
   // nullptr: there is none just now.
   AgentProcess* agent(std::uint32_t rank) const;
   std::uint32_t agents() const { return begin_.agents; }
-  const instance::Core* core() const {
+  const instance::Instance* core() const {
     return broker_ && broker_->alive() ? broker_->core() : nullptr;
   }
 

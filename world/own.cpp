@@ -99,11 +99,11 @@ void World::end_as_idle(Instance& instance) {
 // root, may have a successor.
 void World::check_own_instances() {
   const auto* root = root_ == nullptr ? nullptr : root_->core();
-  if (root == nullptr || root->only_lists()) return;
+  if (root == nullptr || root->read_only()) return;
   std::map<std::string, std::string> living;  // paths, by user
   for (const auto& instance : instances_) {
     const auto* core = instance->ready() && !instance->user().empty() ? instance->core() : nullptr;
-    if (core == nullptr || core->ending || core->only_lists()) continue;
+    if (core == nullptr || core->ending || core->read_only()) continue;
     check_idle_end(*instance);
     const JobId id(std::strtoull(instance->path().c_str() + 1, nullptr, 10));
     const auto* job = root->jobs.find(id);

@@ -177,7 +177,7 @@ void World::step_checks() {
 void World::look_at(Instance& instance) {
   const auto* core = instance.over() ? nullptr : instance.core();
   // What could not be written is thrown away with its broker.
-  if (core == nullptr || core->only_lists() || !core->journal.look()) return;
+  if (core == nullptr || core->read_only() || !core->journal.look()) return;
   checks_.plan_of(instance);
   if (instance.is_root()) checks_.ends_of_nodes(instance);
   checks_.counts_of(instance);
@@ -229,7 +229,7 @@ void World::end_all() {
   }
   const auto all_over = [this] {
     const auto* core = root_ == nullptr ? nullptr : root_->core();
-    if (core == nullptr || core->only_lists() || !machine_.tasks.live().empty() ||
+    if (core == nullptr || core->read_only() || !machine_.tasks.live().empty() ||
         !core->offline.none() || !core->drains.here().empty())
       return false;
     // What is not written yet, or could not be, is over in the memory of this broker only.

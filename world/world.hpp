@@ -136,10 +136,10 @@ class World final : public Instances {
   void end_on_node(const BatchJob& job, int host);
   void fail_batch_system();
   void check_batch_jobs();
-  void check_idle_nodes(const instance::Core& core, const std::vector<msg::BatchJob>& known);
+  void check_idle_nodes(const instance::Instance& core, const std::vector<msg::BatchJob>& known);
   void calm_batch_system();
   void remove_provisions();
-  bool is_batch_settled(const instance::Core& core) const;
+  bool is_batch_settled(const instance::Instance& core) const;
   void check_no_batch_jobs();
 
   void check_people(const std::string& path, const Acked& job, const msg::JobRecord& record);

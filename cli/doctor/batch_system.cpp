@@ -13,7 +13,7 @@
 #include "cli/doctor/finding.hpp"
 #include "cli/show/units.hpp"
 #include "config/config.hpp"
-#include "instance/assembly/meeting.hpp"
+#include "instance/assembly/rendezvous.hpp"
 #include "instance/basics/surroundings.hpp"
 
 namespace holon::cli {

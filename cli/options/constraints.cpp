@@ -58,9 +58,9 @@ std::vector<std::string> parts_of(const std::string& word) {
   return parts;
 }
 
-class Reader {
+class ConstraintReader {
  public:
-  explicit Reader(const std::string& text) : text_(text) { next(); }
+  explicit ConstraintReader(const std::string& text) : text_(text) { next(); }
 
   Result<Constraint> all() {
     auto made = either();
@@ -100,7 +100,7 @@ class Reader {
   }
 
   Result<Constraint> either() {
-    return joined("or", &Reader::both, [this] { return is_or(); });
+    return joined("or", &ConstraintReader::both, [this] { return is_or(); });
   }
 
   // Terms side by side are all asked for, as with "and" between them.
@@ -115,7 +115,7 @@ class Reader {
     return made.operands.size() == 1 ? Constraint(made.operands.front()) : made;
   }
 
-  Result<Constraint> joined(const char* op, Result<Constraint> (Reader::*part)(),
+  Result<Constraint> joined(const char* op, Result<Constraint> (ConstraintReader::*part)(),
                             const std::function<bool()>& goes_on) {
     auto first = (this->*part)();
     if (!first || !goes_on()) return first;
@@ -231,7 +231,7 @@ Result<Constraint> other_hosts(const std::string& word) {
 }  // namespace
 
 Result<Constraint> parse_constraint_words(const std::string& text) {
-  return Reader(text).all();
+  return ConstraintReader(text).all();
 }
 
 void add_constraint_options(Parser& parser, Constraint& into) {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/idset.hpp"
-#include "instance/request/wishes.hpp"
+#include "instance/request/scheduling_options.hpp"
 
 namespace holon::cli {
 namespace {

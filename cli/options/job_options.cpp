@@ -21,7 +21,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "instance/basics/clock.hpp"
-#include "instance/request/wishes.hpp"
+#include "instance/request/scheduling_options.hpp"
 #include "launch/signal_name.hpp"
 #include "launch/tasks/rlimits.hpp"
 #include "resource/graph/spec.hpp"

@@ -75,7 +75,7 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
   return text.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
 }
 
-int Progress::width() const {
+int ProgressLine::width() const {
   winsize size{};
   // $COLUMNS, which io.width has then, is somebody's wish.
   const bool asks = window_ >= 0 && std::getenv("COLUMNS") == nullptr;
@@ -83,7 +83,7 @@ int Progress::width() const {
   return io_.width > 0 ? io_.width : kUsualWidth;
 }
 
-void Progress::show(const ProgressCounts& counts, Time now) {
+void ProgressLine::show(const ProgressCounts& counts, Time now) {
   if (is_json_) {
     if (told_ != counts) to_ << counts_line(counts, false) << std::flush;
     told_ = counts;
@@ -101,11 +101,11 @@ void Progress::show(const ProgressCounts& counts, Time now) {
   told_at_ = now;
 }
 
-void Progress::clear() {
+void ProgressLine::clear() {
   if (std::exchange(is_drawn_, false)) to_ << kEraseDrawn << std::flush;
 }
 
-void Progress::failed(std::uint64_t id, const std::string& why) {
+void ProgressLine::failed(std::uint64_t id, const std::string& why) {
   if (is_json_) {
     to_ << trouble_line(id, why) << std::flush;
     return;
@@ -120,7 +120,7 @@ void Progress::failed(std::uint64_t id, const std::string& why) {
   to_ << paint(io_, Colour::red, text) << "\n" << std::flush;
 }
 
-void Progress::end(const ProgressCounts& counts, Time now) {
+void ProgressLine::end(const ProgressCounts& counts, Time now) {
   clear();
   if (is_json_) {
     to_ << counts_line(counts, true) << std::flush;

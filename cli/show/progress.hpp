@@ -38,19 +38,19 @@ class EndRate {
 // wider than `width` columns (0: without a bar, as wide as it is).
 std::string progress_line(const ProgressCounts& counts, std::optional<double> rate, int width);
 
-class Progress {
+class ProgressLine {
  public:
   // `to`: io.out, where how far they are is what was asked for, or io.err, beside other output.
   // `window`: the terminal behind `to`, which is asked for its width before each line; -1, or none:
   // it is io.width for good.
-  Progress(Io& io, std::ostream& to, int window = -1)
+  ProgressLine(Io& io, std::ostream& to, int window = -1)
       : io_(io),
         to_(to),
         window_(window),
         on_terminal_(!io.dumb && (&to == &io.out ? io.terminal : io.err_terminal)) {}
 
   // Objects instead, of all failures.
-  Progress& as_json() {
+  ProgressLine& as_json() {
     is_json_ = true;
     return *this;
   }

@@ -6,7 +6,7 @@
 
 #include "cli/options/indices.hpp"
 #include "cli/workflow/entries.hpp"
-#include "instance/request/wishes.hpp"
+#include "instance/request/scheduling_options.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"

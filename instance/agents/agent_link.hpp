@@ -65,7 +65,7 @@ struct AgentGround {
   Journal& journal;
   JobManager& jobs;
   const resource::ResourceGraph& graph;
-  const Hosting& hosting;
+  const NodesOfAgents& nodes_of_agents;
   AfterCommit& after_commit;
   TaskSettings settings;
 };

@@ -5,20 +5,21 @@
 
 #include <algorithm>
 
-#include "instance/agents/joining.hpp"
+#include "instance/agents/agent_admission.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::instance {
 
-Agents::Agents(AgentGround ground, Refusals& refusals, Offline& offline,
+Agents::Agents(AgentGround ground, Refusals& refusals, AwayNodes& offline,
                std::vector<std::string> secrets)
     : ground_(std::move(ground)),
       fences_(ground_.jobs),
       refusals_(refusals),
       offline_(offline),
       secrets_(std::move(secrets)) {
-  for (const std::uint32_t rank : ground_.hosting.agents()) links_.try_emplace(rank, ground_, rank);
+  for (const std::uint32_t rank : ground_.nodes_of_agents.agents())
+    links_.try_emplace(rank, ground_, rank);
 }
 
 std::vector<AgentLink*> Agents::running(const ActiveJob& job) {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "instance/agents/agent_link.hpp"
+#include "instance/agents/away_nodes.hpp"
 #include "instance/agents/fences.hpp"
-#include "instance/agents/offline.hpp"
 #include "instance/basics/refusals.hpp"
 #include "instance/resources/resources.hpp"
 
@@ -21,9 +21,9 @@ namespace holon::instance {
 
 class Agents {
  public:
-  // `secrets`: by rank, of each agent that is expected. Those of ground.hosting are among them, the
-  // others may come later.
-  Agents(AgentGround ground, Refusals& refusals, Offline& offline,
+  // `secrets`: by rank, of each agent that is expected. Those of ground.nodes_of_agents are among
+  // them, the others may come later.
+  Agents(AgentGround ground, Refusals& refusals, AwayNodes& offline,
          std::vector<std::string> secrets);
 
   // Called by the broker's Outside.
@@ -103,7 +103,7 @@ class Agents {
   AgentGround ground_;
   Fences fences_;
   Refusals& refusals_;
-  Offline& offline_;
+  AwayNodes& offline_;
   std::vector<std::string> secrets_;
   std::map<std::uint32_t, AgentLink> links_;
   std::map<transport::PeerId, AgentLink*> by_peer_;  // those that are connected

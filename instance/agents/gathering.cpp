@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "instance/agents/joining.hpp"
+#include "instance/agents/agent_admission.hpp"
 #include "launch/messages.hpp"
 #include "launch/topology.hpp"
 #include "transport/codec/codec.hpp"

@@ -58,7 +58,7 @@ ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNod
   place.is_one_machine = settings_.is_one_machine;
   if (job.life.parts.size() < 2) return place;
   for (const Part& part : job.life.parts)
-    place.hosts.push_back(part_for(ground_.hosting, nodes, part.rank).nodes.front().host);
+    place.hosts.push_back(part_for(ground_.nodes_of_agents, nodes, part.rank).nodes.front().host);
   return place;
 }
 
@@ -78,8 +78,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
   start.nodelist = job.life.place.nodelist;
   start.bind = settings_.bind;
-  auto part_tasks = tasks_by_part(ground_.hosting, nodes);
-  const PlacedPart part = part_for(ground_.hosting, nodes, rank_);
+  auto part_tasks = tasks_by_part(ground_.nodes_of_agents, nodes);
+  const PlacedPart part = part_for(ground_.nodes_of_agents, nodes, rank_);
   start.node_index = static_cast<std::uint32_t>(part.first);
   if (what.is_instance)
     start.tasks.push_back({place, "", ""});  // all of the job's cores

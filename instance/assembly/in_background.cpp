@@ -18,7 +18,7 @@
 #include <fstream>
 #include <vector>
 
-#include "instance/assembly/door.hpp"
+#include "instance/assembly/endpoint.hpp"
 #include "instance/assembly/supervisor.hpp"
 #include "instance/basics/ending_signals.hpp"
 #include "instance/process/spawn.hpp"
@@ -50,7 +50,7 @@ int supervise_detached(const BrokerOptions& options, const config::Config& confi
   setsid();
   up.read = {};
   leave_descriptors({up.write.get(), options.starter, options.starter_of_agent,
-                     nodes.door ? nodes.door->socket.fd.get() : -1});
+                     nodes.endpoint ? nodes.endpoint->socket.fd.get() : -1});
   redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
   redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
   redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);

@@ -64,17 +64,17 @@ Launcher::~Launcher() {
 Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
                                                        const std::string& address) {
   nodes_ = nodes;
-  door_ = nodes.door;
-  if (!door_) {
-    auto made = make_door(nodes.hosts.size(), address);
+  endpoint_ = nodes.endpoint;
+  if (!endpoint_) {
+    auto made = make_endpoint(nodes.hosts.size(), address);
     if (!made) return tl::unexpected(made.error());
-    door_ = std::make_shared<const Door>(std::move(*made));
+    endpoint_ = std::make_shared<const Endpoint>(std::move(*made));
   }
-  return door_->keys;
+  return endpoint_->keys;
 }
 
 Status Launcher::start() {
-  const std::string invitation = launch::write_invitation(door_->invitation);
+  const std::string invitation = launch::write_invitation(endpoint_->invitation);
   if (auto left = leave_invitation(invitation); !left) return left;
   for (const auto& command : nodes_.step.commands)
     if (auto started = start_one(command, invitation); !started) return started;
@@ -131,7 +131,7 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
 // The broker had the socket, too. An agent that connects now is refused at once.
 void Launcher::see_out(Duration orphan_timeout) {
   handover_.reset();
-  if (door_) shutdown(door_->socket.fd.get(), SHUT_RDWR);
+  if (endpoint_) shutdown(endpoint_->socket.fd.get(), SHUT_RDWR);
   patience_ = reactor_.after(kFarPatience, [this, orphan_timeout] {
     if (pids().empty()) return;
     const std::string until = orphan_timeout > 0

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "instance/assembly/door.hpp"
+#include "instance/assembly/endpoint.hpp"
 #include "instance/assembly/nodes.hpp"
 #include "transport/munge/handover.hpp"
 #include "transport/reactor.hpp"
@@ -33,10 +33,10 @@ class Launcher {
   // Makes what an instance of these nodes needs to let their agents in: keys, and a socket that
   // listens at `address` ("": at all of this machine's). Errors: invalid_argument, system.
   Result<BrokerOptions::Secrets::Keys> prepare(const Nodes& nodes, const std::string& address);
-  int socket() const { return door_ ? door_->socket.fd.get() : -1; }  // -1: not prepared
+  int socket() const { return endpoint_ ? endpoint_->socket.fd.get() : -1; }  // -1: not prepared
 
   // What each of them is handed. REQUIRES: prepared.
-  std::string invitation() const { return launch::write_invitation(door_->invitation); }
+  std::string invitation() const { return launch::write_invitation(endpoint_->invitation); }
 
   // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();
@@ -63,7 +63,7 @@ class Launcher {
   std::function<void(const std::string&)> say_;
   std::function<void(const Ended&)> on_ended_;
   Nodes nodes_;
-  std::shared_ptr<const Door> door_;
+  std::shared_ptr<const Endpoint> endpoint_;
   std::unique_ptr<transport::Handover> handover_;  // of the invitation
   std::list<Process> processes_;
   transport::Subscription patience_;  // with those that do not end

@@ -84,7 +84,7 @@ Result<Nodes> by_ssh(std::vector<std::string> hosts, const std::string& here,
   return nodes;
 }
 
-// This one alone, with a door for those that people let in.
+// This one alone, with a endpoint for those that people let in.
 Nodes joinable_node(const std::string& here) {
   Nodes nodes;
   nodes.hosts = {here};

@@ -15,7 +15,7 @@
 
 namespace holon::instance {
 
-struct Door;
+struct Endpoint;
 
 struct Nodes {
   std::vector<std::string> hosts;  // by rank, this one first; of an instance of one node: empty
@@ -23,14 +23,14 @@ struct Nodes {
   // A file for the invitation in the user's home, which the nodes are taken to share, where the
   // launcher hands over neither input nor environment; "": it does.
   std::string invitation_file;
-  // Of tasks that meet without PMI (meeting.hpp): the name under which the others ask for the
+  // Of tasks that meet without PMI (rendezvous.hpp): the name under which the others ask for the
   // invitation by MUNGE, and the socket of its daemon ("": libmunge's own). Without a name: nobody
   // does.
   std::string handover, munge_socket;
   // Where the broker listens for them; nullopt: as instance.address has it.
   std::optional<std::string> address;
-  // Made already, by tasks that have met (meeting.hpp); nullptr: the supervisor makes it.
-  std::shared_ptr<const Door> door;
+  // Made already, by tasks that have met (rendezvous.hpp); nullptr: the supervisor makes it.
+  std::shared_ptr<const Endpoint> endpoint;
 };
 
 // The hosts that were named, by ssh; else those of the batch system's allocation, by its launcher

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "base/text/printable.hpp"
-#include "instance/assembly/keeper.hpp"
+#include "instance/assembly/agent_guard.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/basics/surroundings.hpp"
 #include "instance/process/spawn.hpp"
@@ -37,7 +37,7 @@ int give_up_on(const std::string& host, const RemoteAgentOptions& options, const
   return launch::kAgentCouldNotBegin;
 }
 
-launch::AgentOptions agent_options(const launch::Invitation& invitation, launch::Place place,
+launch::AgentOptions agent_options(const launch::Invitation& invitation, launch::AgentPlace place,
                                    const Surroundings& around, const RemoteAgentOptions& options) {
   launch::AgentOptions agent;
   agent.broker_uri = std::move(place.address);

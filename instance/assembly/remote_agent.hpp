@@ -27,7 +27,7 @@ struct RemoteAgentOptions {
 };
 
 // Takes its invitation, offers what was granted on this node, asks for its place and keeps an agent
-// there (keeper.hpp). Returns the process's exit code, a launch::AgentExit.
+// there (agent_guard.hpp). Returns the process's exit code, a launch::AgentExit.
 int remote_agent_main(const RemoteAgentOptions& options);
 // The same with an invitation that has come. REQUIRES: take_standard_descriptors() was called.
 int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOptions& options);

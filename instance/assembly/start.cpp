@@ -20,9 +20,9 @@
 #include "config/config.hpp"
 #include "instance/assembly/child_agent.hpp"
 #include "instance/assembly/in_background.hpp"
-#include "instance/assembly/meeting.hpp"
 #include "instance/assembly/nodes.hpp"
 #include "instance/assembly/remote_agent.hpp"
+#include "instance/assembly/rendezvous.hpp"
 #include "instance/assembly/supervisor.hpp"
 #include "instance/assembly/system_start.hpp"
 #include "instance/basics/ending_signals.hpp"
@@ -206,9 +206,9 @@ Result<Nodes> nodes_for(const StartOptions& options, const config::Config& confi
   return Nodes();
 }
 
-Result<std::optional<Meeting>> meet_others(const StartOptions& options,
-                                           const config::Config& config,
-                                           const Surroundings& around) {
+Result<std::optional<Rendezvous>> meet_others(const StartOptions& options,
+                                              const config::Config& config,
+                                              const Surroundings& around) {
   if (!is_this_machine(options)) return std::nullopt;
   return meet(batch::current_environment(), around, config);
 }
@@ -227,12 +227,12 @@ void add_own_policy(std::vector<std::string>& conf) {
 // Of several that a launcher has started together the first one has the initial program, and the
 // terminal.
 bool is_later_task() {
-  const batch::Place place = batch::find_place(batch::current_environment());
+  const batch::LaunchPlace place = batch::find_place(batch::current_environment());
   return place.is_one_of_several() && place.rank.value_or(0) > 0;
 }
 
 // One of several tasks that is not the broker's.
-int serve(const Meeting& met) {
+int serve(const Rendezvous& met) {
   if (!met.invitation) return 0;
   RemoteAgentOptions agent;
   agent.rank = met.rank;
@@ -340,9 +340,9 @@ int start_main(StartOptions options) {
   const bool is_joinable = options.system && config->joinable && is_this_machine(options);
   if (is_joinable) nodes.hosts = {own_host_name()};
   if (is_joinable || (options.system && config->access.munge)) {
-    auto door = door_for_users(options.state_dir, *config, nodes.hosts.size());
-    if (!door) return refuse(door.error());
-    nodes.door = std::make_shared<const Door>(std::move(*door));
+    auto endpoint = endpoint_for_users(options.state_dir, *config, nodes.hosts.size());
+    if (!endpoint) return refuse(endpoint.error());
+    nodes.endpoint = std::make_shared<const Endpoint>(std::move(*endpoint));
   }
   if (!options.grant && !options.system) {
     const Surroundings around = look_around(*config);

@@ -114,7 +114,7 @@ class Supervisor {
     const std::size_t expected = std::max(agents_.size(), nodes_.hosts.size());
     for (std::size_t rank = 0; rank < expected; ++rank)
       options_.secrets.agents.push_back(transport::new_secret());
-    if (!nodes_.hosts.empty() || nodes_.door) {
+    if (!nodes_.hosts.empty() || nodes_.endpoint) {
       auto keys = launcher_.prepare(nodes_, nodes_.address.value_or(config_.address));
       if (!keys) return tl::unexpected(keys.error());
       options_.secrets.keys = std::move(*keys);

@@ -187,15 +187,16 @@ Result<transport::KeyPair> lasting_key(const std::string& file) {
 
 }  // namespace
 
-Result<Door> door_for_users(const std::string& state_dir, const config::Config& config,
-                            std::size_t nodes) {
+Result<Endpoint> endpoint_for_users(const std::string& state_dir, const config::Config& config,
+                                    std::size_t nodes) {
   auto key = lasting_key(state_dir + "/server.key");
   if (!key) return tl::unexpected<Error>(key.error());
-  auto door = make_door(nodes, config.address, static_cast<std::uint16_t>(config.access.port));
-  if (!door) return door;
-  door->keys.server = std::move(*key);
-  door->invitation.server_key = door->keys.server.public_key;
-  return door;
+  auto endpoint =
+      make_endpoint(nodes, config.address, static_cast<std::uint16_t>(config.access.port));
+  if (!endpoint) return endpoint;
+  endpoint->keys.server = std::move(*key);
+  endpoint->invitation.server_key = endpoint->keys.server.public_key;
+  return endpoint;
 }
 
 Result<StarterEnds> begin_for_users(StartOptions& options, const config::Config& config,

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/result.hpp"
 #include "config/config.hpp"
-#include "instance/assembly/door.hpp"
+#include "instance/assembly/endpoint.hpp"
 #include "instance/basics/options.hpp"
 
 namespace holon::instance {
@@ -14,10 +14,10 @@ struct StarterEnds {
 };
 
 // Where users of other machines connect (access.munge): the address and key are the same with each
-// start. Errors: as of make_door(), and of the file for the key in `state_dir`.
+// start. Errors: as of make_endpoint(), and of the file for the key in `state_dir`.
 // `nodes`: how many the instance has that others may join; 0: nobody may.
-Result<Door> door_for_users(const std::string& state_dir, const config::Config& config,
-                            std::size_t nodes);
+Result<Endpoint> endpoint_for_users(const std::string& state_dir, const config::Config& config,
+                                    std::size_t nodes);
 
 // Makes the runtime place and the state directory, the account's; forks the starter; becomes the
 // account for good, with an environment of its own. REQUIRES: one thread. Errors: denied (this

@@ -18,7 +18,7 @@ std::string job_of(const batch::Allocation& allocation) {
              : fmt::format("{} job {}", title_of(allocation.system), allocation.job);
 }
 
-std::string remedy(const batch::Place& place) {
+std::string remedy(const batch::LaunchPlace& place) {
   if (place.launcher == "srun")
     return "start it once, in the batch script itself or by `srun -N1 -n1 holon start`";
   return fmt::format("start it once, without {}", place.launcher);
@@ -36,7 +36,7 @@ Surroundings look_around(const config::Config& config) {
 }
 
 std::optional<Error> one_of_several(const Surroundings& around) {
-  const batch::Place& place = around.allocation.place;
+  const batch::LaunchPlace& place = around.allocation.place;
   if (!place.is_one_of_several()) return std::nullopt;
   const std::string rank = place.rank ? fmt::format(" {}", *place.rank) : "";
   const std::string size = place.size ? fmt::format("{}", *place.size) : "several";

@@ -138,7 +138,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   broker->ground_ = std::move(ground);
   if (auto open = broker->open_to_nodes(); !open) return tl::unexpected(open.error());
   broker->show_pulse();
-  broker->only_lists_ = std::move(trouble);
+  broker->read_only_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
   broker->journal_.stop_beating();  // from here on a turn is the sign
   return broker;
@@ -186,9 +186,9 @@ Status Broker::begin() {
   server_->on_peer_lost([this](transport::PeerId peer) {
     unproved_.erase(peer);
     if (gathering_) gathering_->peer_lost(peer);
-    if (!core_) return;
-    core_->agents.peer_lost(peer);
-    core_->children.peer_lost(peer, reactor_.now());
+    if (!instance_) return;
+    instance_->agents.peer_lost(peer);
+    instance_->children.peer_lost(peer, reactor_.now());
   });
   turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
   files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
@@ -206,13 +206,13 @@ Status Broker::recall() {
   const auto grant = journal_.grant();
   if (!grant) return tl::unexpected(grant.error());
   grant_ = grant->value_or(HeldGrant());
-  return recall_guests();
+  return recall_invited_nodes();
 }
 
 std::string Broker::resources() const {
-  const std::int64_t nodes = core_->store->total("node");
+  const std::int64_t nodes = instance_->store->total("node");
   return describe(
-      {nodes > 1 ? nodes : 0, core_->store->total("core"), core_->store->total("gpu"), 0});
+      {nodes > 1 ? nodes : 0, instance_->store->total("core"), instance_->store->total("gpu"), 0});
 }
 
 // Resources that were declared stay those of the instance until others are. A machine may have
@@ -261,7 +261,7 @@ Status Broker::begin_child() {
   callbacks.lost = [this] { await_parent(); };
   callbacks.request = [this](const transport::Request& request) { take_request(request); };
   callbacks.record = [this](const std::string& path) {
-    return core_ ? core_->records.find(path) : std::optional<msg::JobRecord>();
+    return instance_ ? instance_->records.find(path) : std::optional<msg::JobRecord>();
   };
   auto link = ParentLink::connect(reactor_, options_.parent_uri,
                                   peer_options("child " + options_.job_path), std::move(identity),
@@ -312,15 +312,15 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.started = started_;
   identity.lease_end = lease_end;
   make_output_directory(identity.state_dir);
-  auto core = Core::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
-                           std::move(identity), std::move(*store), parent_.get(), beginning());
+  auto core = Instance::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
+                               std::move(identity), std::move(*store), parent_.get(), beginning());
   if (!core) return tl::unexpected(core.error());
-  core_ = std::move(*core);
+  instance_ = std::move(*core);
   strangers_.on_logged = [this](const transport::Request& request, const Error& why) {
-    core_->audit.refused(request, why);
+    instance_->audit.refused(request, why);
   };
-  core_->on_node_lost = [this](std::uint32_t rank) { lose_node(rank); };
-  if (only_lists_) core_->only_list(only_lists_->what);
+  instance_->on_node_lost = [this](std::uint32_t rank) { lose_node(rank); };
+  if (read_only_) instance_->only_list(read_only_->what);
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };
@@ -331,19 +331,19 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
     };
   hooks.agent_up = [this] { tell_when_ready(); };
   hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
-  core_->provisions.invite = hooks.invite;
+  instance_->provisions.invite = hooks.invite;
   hooks.conf = options_.start.conf;
   hooks.told = {{"instance.state-dir", options_.start.state_dir, state_dir_source(options_)}};
   hooks.begin_again = [this] {
     end_reason_ = "its configuration is another one";
     reactor_.defer([this] { finish(kBeginAgain); });
   };
-  service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
+  service_ = std::make_unique<Service>(reactor_, *server_, *instance_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
   watch_lease(lease_end);
   if (config_.idle_timeout > 0 && options_.start.background)
-    idle_end_.emplace(reactor_, core_->jobs, config_.idle_timeout, [this] {
+    idle_end_.emplace(reactor_, instance_->jobs, config_.idle_timeout, [this] {
       end(fmt::format("it had nothing to do for {} (instance.idle-timeout)",
                       duration_text(config_.idle_timeout)));
     });
@@ -359,7 +359,7 @@ void Broker::take_request(const transport::Request& request) {
   if (request.topic() == "agent.join") return answer_join(request);
   if (request.topic() == "user.prove") return answer_proof(request);
   if (request.topic() == "agent.vouch") return answer_vouch(request);
-  if (only_lists_) return only_list(request);
+  if (read_only_) return only_list(request);
   if (phase_ == Phase::over) return request.fail(last_word());
   of_this_turn_.push_back(request);
   if (service_)
@@ -395,7 +395,7 @@ void Broker::look_at_wall_clock() {
       fmt::format("the wall clock was set {} {}; the time of this instance goes on as before",
                   duration_text(seconds * 1000), by > 0 ? "forward" : "back"));
   keep_clock();
-  if (core_) core_->jobs.wall_clock_was_set();
+  if (instance_) instance_->jobs.wall_clock_was_set();
 }
 
 void Broker::finish_turn() {
@@ -404,16 +404,17 @@ void Broker::finish_turn() {
     ask_for_agent();
   }
   if (phase_ == Phase::over) return;
-  if (only_lists_) return finish_listing_turn();
+  if (read_only_) return finish_listing_turn();
   const Time now = reactor_.now();
   // Timers stand still while the machine sleeps, leases do not.
-  if (core_ && core_->identity.lease_end <= now) begin_end("timeout", "its time is over");
+  if (instance_ && instance_->identity.lease_end <= now) begin_end("timeout", "its time is over");
   look_at_wall_clock();
   std::optional<Time> next;
-  if (core_) next = core_->turn(now);
+  if (instance_) next = instance_->turn(now);
   // While jobs run also when nothing else happens: how long they have run must be known when all of
   // this is killed.
-  const bool is_to_keep = journal_.has_changes() || (core_ && !core_->jobs.holding().empty());
+  const bool is_to_keep =
+      journal_.has_changes() || (instance_ && !instance_->jobs.holding().empty());
   if (is_to_keep && now >= clock_kept_ + kClockInterval) keep_clock();
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
@@ -423,7 +424,7 @@ void Broker::finish_turn() {
   of_this_turn_.clear();
   tell_news();
   after_commit_.run();
-  if (core_) core_->flush();
+  if (instance_) instance_->flush();
   if (parent_) parent_->flush();
   if (phase_ == Phase::draining || phase_ == Phase::flushing) drained();
   wake_.cancel();
@@ -433,12 +434,12 @@ void Broker::finish_turn() {
 
 // A failure is told by the next commit.
 void Broker::look_at_files() {
-  if (only_lists_) {
+  if (read_only_) {
     if (journal_.room()) finish(kTryAgain);
     return;
   }
   std::error_code ignored;
-  if (core_ && !std::filesystem::exists(uri().substr(std::strlen("ipc://")), ignored)) {
+  if (instance_ && !std::filesystem::exists(uri().substr(std::strlen("ipc://")), ignored)) {
     end_reason_ = "its runtime directory was removed";
     return finish(kTryAgain);
   }
@@ -450,8 +451,8 @@ void Broker::look_at_files() {
 void Broker::tell_news() {
   const auto news = journal_.take_news();
   for (const auto& item : news) spdlog::critical(item);
-  if (news.empty() || !core_) return;
-  make_output_directory(core_->identity.state_dir);
+  if (news.empty() || !instance_) return;
+  make_output_directory(instance_->identity.state_dir);
 }
 
 // ---- ending ----
@@ -468,8 +469,8 @@ void Broker::end_alone(const std::string& reason) {
 void Broker::end_by_signal() {
   const bool cut_off = parent_ && !parent_->is_up();
   if (cut_off) return end("the instance above was gone, and it was told to stop");
-  if (!parent_ || !core_) return end("it was told to stop");
-  end(fmt::format("job {} was told to stop; its record says why", core_->identity.path));
+  if (!parent_ || !instance_) return end("it was told to stop");
+  end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
 }
 
 void Broker::end_without_starter() {
@@ -477,13 +478,13 @@ void Broker::end_without_starter() {
 }
 
 void Broker::begin_end(const std::string& type, const std::string& reason) {
-  if (!core_) {
+  if (!instance_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
     end_reason_ = reason;
     return finish(kCannotStart);
   }
   if (phase_ != Phase::up) return;
-  if (only_lists_) {  // its agent is not heard: the supervisor ends that
+  if (read_only_) {  // its agent is not heard: the supervisor ends that
     end_reason_ = reason;
     end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
     return;
@@ -492,13 +493,13 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   time_is_over_ = type == "timeout";
   phase_ = Phase::draining;
   end_reason_ = reason;
-  core_->ending = true;
-  core_->provisions.end();
+  instance_->ending = true;
+  instance_->provisions.end();
   if (!time_is_over_) journal_.set_meta(kEnding, reason);
   // Not before the next broker would know it, too: whoever makes another instance in this one's
   // place must not find both of them.
   after_commit_.add([this] { say_ending(); });
-  core_->jobs.pause_scheduling();
+  instance_->jobs.pause_scheduling();
   end_jobs(type, reason);
   end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
   lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
@@ -507,60 +508,62 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 // A broker that crashes as its instance ends is followed by one that ends it.
 void Broker::go_on_ending() {
   const std::string reason = meta_or(journal_, kEnding, "");
-  if (reason.empty() || only_lists_) return;
+  if (reason.empty() || read_only_) return;
   if (fresh_) return journal_.set_meta(kEnding, "");
   begin_end("cancel", reason);
 }
 
 void Broker::say_ending() {
-  if (parent_ && core_ && core_->ending) parent_->say_ending();
+  if (parent_ && instance_ && instance_->ending) parent_->say_ending();
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
 // directory; there is none on a child's: they end some at a time, for there may be a million.
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
-  core_->jobs.take_all(reactor_.now());
+  instance_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
   // An array ends with those that wait; of a root that runs again it does not end.
-  for (const auto& [id, job] : core_->jobs.active()) {
+  for (const auto& [id, job] : instance_->jobs.active()) {
     const bool runs = job.life.state >= JobState::run && !is_array(job);
     if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
   }
   const std::string note = fmt::format("its instance ended: {}", reason);
-  for (const JobId id : running) core_->jobs.raise(id, type, note, reactor_.now());
+  for (const JobId id : running) instance_->jobs.raise(id, type, note, reactor_.now());
   if (!parent_ || queued.empty()) return;
   ends_queued_ = true;
-  core_->portions.add({}, [this, note, next = std::make_shared<std::size_t>(0),
+  instance_->portions.add({},
+                          [this, note, next = std::make_shared<std::size_t>(0),
                            ids = std::make_shared<const std::vector<JobId>>(std::move(queued))] {
-    const std::size_t stop = std::min(ids->size(), *next + kEndedAtOnce);
-    for (; *next < stop; ++*next) core_->jobs.raise((*ids)[*next], "cancel", note, reactor_.now());
-    ends_queued_ = stop < ids->size();
-    return ends_queued_;
-  });
+                            const std::size_t stop = std::min(ids->size(), *next + kEndedAtOnce);
+                            for (; *next < stop; ++*next)
+                              instance_->jobs.raise((*ids)[*next], "cancel", note, reactor_.now());
+                            ends_queued_ = stop < ids->size();
+                            return ends_queued_;
+                          });
 }
 
 void Broker::hurry() {
   if (phase_ != Phase::draining) return;
-  core_->agents.kill_all_now();
+  instance_->agents.kill_all_now();
   end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
 }
 
 void Broker::drained() {
   if (phase_ == Phase::draining) {
-    const bool nobody_will_say = nobody_starts_agents() && core_->agents.none_connected();
-    const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
+    const bool nobody_will_say = nobody_starts_agents() && instance_->agents.none_connected();
+    const bool waits = instance_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
     // A batch system may take its time, and so may the start of another agent beside the broker;
     // hurry() is the end of it. Nobody starts one where the supervisor is gone, or has given up.
     const bool nobody_can_ask =
-        nobody_starts_agents() && !core_->agents.beside_broker().connected();
-    if (core_->provisions.is_ending() && !nobody_can_ask) return;
+        nobody_starts_agents() && !instance_->agents.beside_broker().connected();
+    if (instance_->provisions.is_ending() && !nobody_can_ask) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }
   // A parent that is away just now may be back in time.
   if (parent_ && !parent_->all_sent()) return parent_->send_now();
-  const auto left = core_->jobs.counts();
+  const auto left = instance_->jobs.counts();
   if (parent_ && left.pending + left.running == 0) parent_->say_told_all();
   finish(kEndedInOrder);
 }
@@ -578,7 +581,7 @@ void Broker::finish(int code) {
   ends_for_good_ = code != kTryAgain && code != kBeginAgain;
   if (service_) service_->close(last_word());
   // A broker that cannot write is followed by one that may: the jobs run on for it.
-  if (core_ && ends_for_good_) core_->agents.shutdown();
+  if (instance_ && ends_for_good_) instance_->agents.shutdown();
   gather_timer_.cancel();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.

@@ -1,4 +1,5 @@
-// broker.hpp - the broker process: from its options to a Core that serves, and to an orderly end.
+// broker.hpp - the broker process: from its options to an Instance that serves, and to an orderly
+// end.
 //
 // One thread, one reactor. A turn: handle what came, schedule, commit the journal, then answer,
 // start and signal.
@@ -13,8 +14,8 @@
 
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "instance/agents/agent_admission.hpp"
 #include "instance/agents/gathering.hpp"
-#include "instance/agents/joining.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/basics/options.hpp"
 #include "instance/basics/pulse.hpp"
@@ -23,7 +24,7 @@
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/resources/resources.hpp"
-#include "instance/service/core.hpp"
+#include "instance/service/instance.hpp"
 #include "instance/service/service.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/users/idle_end.hpp"
@@ -81,7 +82,7 @@ class Broker {
   // called.
   std::string without() const;
   // For who looks at it from the same process; nullptr: it has no resources yet.
-  const Core* core() const { return core_.get(); }
+  const Instance* core() const { return instance_.get(); }
 
  private:
   enum class Phase { waiting_for_grant, up, draining, flushing, over };
@@ -108,10 +109,10 @@ class Broker {
   Result<transport::Principal> proved(const transport::Request& request);
   Result<launch::msg::JoinReply> place_for(const transport::Request& request,
                                            const launch::msg::JoinRequest& ask);
-  Result<launch::msg::JoinReply> place_for_guest(const transport::Request& request,
-                                                 const launch::msg::JoinRequest& ask);
-  Status recall_guests();
-  void keep_guests();
+  Result<launch::msg::JoinReply> place_for_invited(const transport::Request& request,
+                                                   const launch::msg::JoinRequest& ask);
+  Status recall_invited_nodes();
+  void keep_invited_nodes();
   Result<std::string> invite(const msg::InviteRequest& ask);
   Status gather(ResourceSource own);
   Status bring_up_root(const ResourceSource& source);
@@ -162,28 +163,28 @@ class Broker {
   config::Config config_;
   Journal journal_;
   std::shared_ptr<InstanceClock> clock_;
-  Time clock_kept_ = 0;             // when it was written to the journal
-  Time last_lived_ = 0;             // when the broker before this one did so last
-  Duration known_offset_ = 0;       // of the wall clock
-  Time started_ = 0;                // the instance was
-  HeldGrant grant_;                 // of a child
-  std::optional<Joining> joining_;  // of an instance that others reach over tcp
+  Time clock_kept_ = 0;                      // when it was written to the journal
+  Time last_lived_ = 0;                      // when the broker before this one did so last
+  Duration known_offset_ = 0;                // of the wall clock
+  Time started_ = 0;                         // the instance was
+  HeldGrant grant_;                          // of a child
+  std::optional<AgentAdmission> admission_;  // of an instance that others reach over tcp
   std::map<transport::PeerId, transport::Subscription>
       unproved_;                           // who connected and has yet to prove
   std::optional<transport::Munge> munge_;  // where users of other machines may connect
   std::uint16_t port_ = 0;                 // at which it is reached from them
-  Refusals strangers_;                     // at its door
+  Refusals strangers_;                     // at its socket
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;
-  std::unique_ptr<Core> core_;
+  std::unique_ptr<Instance> instance_;
   std::unique_ptr<Walltime> walltime_;
   std::optional<IdleEnd> idle_end_;  // of one that nobody has given a program
   std::unique_ptr<Service> service_;
   std::list<transport::Request> early_;  // came before there was a core
   std::vector<transport::Request> of_this_turn_;
   // The journal cannot be written: nothing is changed, what there is can be looked at.
-  std::optional<Error> only_lists_;
+  std::optional<Error> read_only_;
   BrokerGround ground_;
   bool alone_ = false;  // without a supervisor
   bool agent_given_up_ = false;

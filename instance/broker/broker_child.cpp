@@ -24,7 +24,7 @@ void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease};
-  if (core_) {
+  if (instance_) {
     // For a parent that has just begun, or one that another broker of this instance had told.
     after_commit_.add([this] { say_ending(); });
     return move_lease(lease);
@@ -63,7 +63,7 @@ void Broker::keep_lease(const msg::Lease& told, Time end) {
 void Broker::move_lease(const msg::Lease& told) {
   const Time end = end_of_lease(told);
   keep_lease(told, end);
-  core_->set_lease(end, reactor_.now());
+  instance_->set_lease(end, reactor_.now());
   watch_lease(end);
 }
 

@@ -55,7 +55,7 @@ void Broker::gathered_enough() {
 std::string Broker::without() const {
   Hostlist missing;
   for (std::uint32_t rank = 0; rank < options_.hosts.size(); ++rank)
-    if (!core_->agents.is_connected(rank)) missing.append(options_.hosts[rank]);
+    if (!instance_->agents.is_connected(rank)) missing.append(options_.hosts[rank]);
   if (missing.empty()) return {};
   constexpr std::size_t kLongest = 2'000;  // of hosts whose names share nothing
   std::string names = missing.str();
@@ -73,8 +73,8 @@ std::string Broker::without() const {
 }
 
 void Broker::tell_when_ready() {
-  if (!core_ || is_ready_ || phase_ == Phase::over) return;
-  const Agents& agents = core_->agents;
+  if (!instance_ || is_ready_ || phase_ == Phase::over) return;
+  const Agents& agents = instance_->agents;
   const bool enough = is_gathered_ && agents.beside_broker().connected();
   if (!enough && !agents.all_connected()) return;
   is_ready_ = true;

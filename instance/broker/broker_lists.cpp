@@ -20,10 +20,10 @@ bool is_asked_again(std::string_view topic) {
 
 // Long answers are made in portions, also where nothing may be changed.
 void Broker::finish_listing_turn() {
-  if (core_) core_->portions.turn(kListing);
+  if (instance_) instance_->portions.turn(kListing);
   after_commit_.run();
   wake_.cancel();
-  if (!after_commit_.empty() || (core_ && !core_->portions.empty()))
+  if (!after_commit_.empty() || (instance_ && !instance_->portions.empty()))
     wake_ = reactor_.after(0, [] {});
 }
 
@@ -38,7 +38,7 @@ void Broker::refuse_turn(const Error& why) {
         {again ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
   }
   end_reason_ = why.what;
-  only_lists_ = why;
+  read_only_ = why;
   finish(kTryAgain);
 }
 
@@ -48,10 +48,9 @@ void Broker::only_list(const transport::Request& request) {
   if (!over && service_ && (is_look(request.topic()) || request.topic() == "shutdown"))
     return service_->handle(request);
   const bool again = is_asked_again(request.topic());
-  request.fail(
-      {again ? Errc::disconnected : only_lists_->code,
-       only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",
-       only_lists_->where});
+  request.fail({again ? Errc::disconnected : read_only_->code,
+                read_only_->what + "; jobs run on, and this instance goes on by itself when it can",
+                read_only_->where});
 }
 
 }  // namespace holon::instance

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <fstream>
 
-#include "instance/assembly/door.hpp"
+#include "instance/assembly/endpoint.hpp"
 #include "instance/broker/broker.hpp"
 #include "launch/remote/invitation.hpp"
 #include "launch/remote/vouch.hpp"
@@ -19,7 +19,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr const char* kGuests = "guests";  // in the journal
+constexpr const char* kInvitedNodes = "guests";  // in the journal
 // Prefix of a stranger's name; the stranger's key follows.
 const std::string kStranger(transport::kStranger);
 
@@ -34,7 +34,7 @@ void publish_address(const std::string& file, const std::string& lines) {
 // Only an instance of several nodes has keys, and so a socket that others can reach.
 Status Broker::open_to_nodes() {
   if (options_.socket < 0) return {};
-  joining_.emplace(options_, config_.orphan_timeout);
+  admission_.emplace(options_, config_.orphan_timeout);
   if (config_.access.munge) {
     auto munge = transport::Munge::load(config_.access.munge_socket);
     if (!munge) return tl::unexpected(munge.error());
@@ -43,7 +43,7 @@ Status Broker::open_to_nodes() {
   transport::Admission admission;
   admission.own = options_.secrets.keys.server;
   admission.name_of = [this](const std::string& key) {
-    const std::string known = joining_->name_of(key);
+    const std::string known = admission_->name_of(key);
     const bool may_prove_itself = munge_ || options_.start.system;
     return known.empty() && may_prove_itself ? kStranger + key : known;
   };
@@ -65,7 +65,7 @@ Status Broker::open_to_nodes() {
 // For people to copy; whoever has it has no right by it.
 std::string Broker::keyed_addresses() const {
   std::string lines;
-  for (const auto& uri : door_addresses(config_.address, port_))
+  for (const auto& uri : endpoint_addresses(config_.address, port_))
     lines += transport::keyed_uri({uri, options_.secrets.keys.server.public_key}) + "\n";
   return lines;
 }
@@ -91,7 +91,7 @@ void Broker::bound_reached(const transport::Request& told) {
   const auto line = strangers_.note(source, told.payload(), reactor_.now());
   if (line.empty()) return;
   spdlog::warn(line);
-  if (core_) core_->audit.refused(told, {Errc::busy, told.payload(), {}});
+  if (instance_) instance_->audit.refused(told, {Errc::busy, told.payload(), {}});
 }
 
 void Broker::answer_proof(const transport::Request& request) {
@@ -140,7 +140,7 @@ Result<transport::Principal> Broker::vouched(const transport::Request& request) 
       !transport::is_same_secret(ask->secret, secrets[ask->rank]))
     return fail(Errc::denied, fmt::format("this is not the agent of rank {}", ask->rank));
   // Whoever was root of that node still has the agent's secret.
-  if (core_ && core_->departures.is_gone(ask->rank))
+  if (instance_ && instance_->leaving_nodes.is_gone(ask->rank))
     return fail(Errc::denied, fmt::format("the node of rank {} has left", ask->rank));
   return transport::Principal{Kind::munge, ask->uid, ask->gid, 0, name_of_agent(ask->rank)};
 }
@@ -169,35 +169,35 @@ Result<transport::Principal> Broker::proved(const transport::Request& request) {
 }
 
 // Those of an earlier run are gone with it: their keys were for that run's broker.
-Status Broker::recall_guests() {
-  if (!joining_) return {};
+Status Broker::recall_invited_nodes() {
+  if (!admission_) return {};
   if (fresh_) {
-    keep_guests();
+    keep_invited_nodes();
     return {};
   }
-  const auto kept = journal_.meta(kGuests);
+  const auto kept = journal_.meta(kInvitedNodes);
   if (!kept) return tl::unexpected(kept.error());
-  auto guests = *kept ? parse_guests(**kept) : Guests();
+  auto guests = *kept ? parse_invited_nodes(**kept) : InvitedNodes();
   if (!guests) {
     spdlog::error("invitations, and the nodes that came by them, are forgotten: " +
                   to_string(guests.error()));
-    guests = Guests();
+    guests = InvitedNodes();
   }
   for (const auto& node : guests->nodes) {
     options_.hosts.push_back(node.host);
     options_.secrets.agents.push_back(node.secret);
   }
-  joining_->restore(std::move(*guests));
+  admission_->restore(std::move(*guests));
   return {};
 }
 
-void Broker::keep_guests() {
-  journal_.set_meta(kGuests, write_guests(joining_->guests()));
+void Broker::keep_invited_nodes() {
+  journal_.set_meta(kInvitedNodes, write_invited_nodes(admission_->guests()));
 }
 
 Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
   constexpr Duration kLongestLife = 366LL * 24 * 3600 * 1000;
-  if (!joining_ || options_.start.grant || options_.hosts.empty())
+  if (!admission_ || options_.start.grant || options_.hosts.empty())
     return fail(Errc::unsupported,
                 options_.start.grant
                     ? "a child instance gets its nodes from the instance above"
@@ -207,10 +207,10 @@ Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
     return fail(Errc::invalid_argument, "more than nothing and at most 366 days are accepted",
                 "lifetime");
   if (ask.uses == 0) return fail(Errc::invalid_argument, "at least one node is to come", "uses");
-  auto key = joining_->invite(clock_->wall(reactor_.now()) + ask.lifetime, ask.uses);
+  auto key = admission_->invite(clock_->wall(reactor_.now()) + ask.lifetime, ask.uses);
   if (!key) return tl::unexpected(key.error());
-  keep_guests();
-  return launch::write_invitation({door_addresses(config_.address, port_),
+  keep_invited_nodes();
+  return launch::write_invitation({endpoint_addresses(config_.address, port_),
                                    options_.secrets.keys.server.public_key, std::move(*key)});
 }
 
@@ -234,7 +234,7 @@ Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
 
 // Answers also before there are resources: these are put together from what joining nodes bring.
 void Broker::answer_join(const transport::Request& request) {
-  if (!joining_ || !is_joiner(request.principal()) || !request.path().empty())
+  if (!admission_ || !is_joiner(request.principal()) || !request.path().empty())
     return strangers_.refuse(
         request, {Errc::denied, "agent.join is taken from who has an invitation only", {}},
         reactor_.now());
@@ -253,33 +253,33 @@ Result<launch::msg::JoinReply> Broker::place_for(const transport::Request& reque
                                   ? "agent.join: this instance is of one user; without --system"
                                   : "agent.join: this instance serves several users; root lets a "
                                     "node join it by holon join --system");
-  if (request.principal().name != kJoiner) return place_for_guest(request, ask);
-  return joining_->place_for(ask, [this](std::uint32_t rank) {
-    return gathering_ ? gathering_->has(rank) : core_ && core_->agents.is_connected(rank);
+  if (request.principal().name != kJoiner) return place_for_invited(request, ask);
+  return admission_->place_for(ask, [this](std::uint32_t rank) {
+    return gathering_ ? gathering_->has(rank) : instance_ && instance_->agents.is_connected(rank);
   });
 }
 
-Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request& request,
-                                                       const launch::msg::JoinRequest& ask) {
-  if (!core_ || phase_ != Phase::up)
+Result<launch::msg::JoinReply> Broker::place_for_invited(const transport::Request& request,
+                                                         const launch::msg::JoinRequest& ask) {
+  if (!instance_ || phase_ != Phase::up)
     return fail(Errc::busy, "the instance has not begun yet, or is about to end");
   // A later broker would know neither the node nor that the invitation is used.
-  if (only_lists_) return fail(Errc::busy, "its journal cannot be written: " + only_lists_->what);
-  const std::size_t before = joining_->guests().nodes.size();
-  auto place = joining_->place_for_guest(
+  if (read_only_) return fail(Errc::busy, "its journal cannot be written: " + read_only_->what);
+  const std::size_t before = admission_->guests().nodes.size();
+  auto place = admission_->place_for_invited(
       request.principal(), ask,
       [this](std::uint32_t rank) {
-        return core_->agents.is_connected(rank) && !core_->departures.is_sent_home(rank);
+        return instance_->agents.is_connected(rank) && !instance_->leaving_nodes.is_sent_home(rank);
       },
       clock_->wall(reactor_.now()));
-  keep_guests();
-  if (place) core_->departures.expect_back(place->rank, clock_->wall(reactor_.now()));
-  if (joining_->guests().nodes.size() == before) return place;
-  const Guests::Node& guest = joining_->guests().nodes.back();
+  keep_invited_nodes();
+  if (place) instance_->leaving_nodes.expect_back(place->rank, clock_->wall(reactor_.now()));
+  if (admission_->guests().nodes.size() == before) return place;
+  const InvitedNodes::Node& guest = admission_->guests().nodes.back();
   options_.hosts.push_back(guest.host);
   options_.secrets.agents.push_back(guest.secret);
-  core_->newcomers.expect(guest.host);
-  core_->agents.expect(guest.secret);
+  instance_->joining_nodes.expect(guest.host);
+  instance_->agents.expect(guest.secret);
   return place;
 }
 
@@ -297,8 +297,8 @@ void Broker::lose_node(std::uint32_t rank) {
 // At the end, as the supervisor starts no other one by itself then.
 void Broker::ask_for_agent() {
   if (pulse_->agent_given_up()) give_up_agent();
-  pulse_->ask_for_agent(phase_ == Phase::draining && core_->needs_agent_to_end() &&
-                        !core_->agents.beside_broker().connected());
+  pulse_->ask_for_agent(phase_ == Phase::draining && instance_->needs_agent_to_end() &&
+                        !instance_->agents.beside_broker().connected());
 }
 
 // While the instance ends: true when connected agents have nothing left to report, and the others
@@ -307,10 +307,11 @@ void Broker::ask_for_agent() {
 // agent may have ended, with its tasks, before the broker had heard of it.
 bool Broker::only_lost_run() const {
   if (!waited_for_lost_ || options_.hosts.empty()) return false;
-  for (const JobId id : core_->jobs.holding())
-    for (const Part& part : core_->jobs.find(id)->life.parts)
-      if (next_step(core_->jobs.find(id)->life, part.rank) != Step::none &&
-          ((part.rank == 0 && !nobody_starts_agents()) || core_->agents.is_connected(part.rank)))
+  for (const JobId id : instance_->jobs.holding())
+    for (const Part& part : instance_->jobs.find(id)->life.parts)
+      if (next_step(instance_->jobs.find(id)->life, part.rank) != Step::none &&
+          ((part.rank == 0 && !nobody_starts_agents()) ||
+           instance_->agents.is_connected(part.rank)))
         return false;
   return true;
 }

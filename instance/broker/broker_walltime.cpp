@@ -40,10 +40,10 @@ void Broker::agents_are_up() {
 }
 
 void Broker::ask_beside(std::vector<std::string> command, const Walltime::Answer& answer) {
-  if (!core_->agents.beside_broker().connected())
+  if (!instance_->agents.beside_broker().connected())
     return answer(fail(Errc::disconnected, "the agent is being started again"));
   const std::string program = command.front();
-  core_->agents.beside_broker().capture(
+  instance_->agents.beside_broker().capture(
       std::move(command), [answer, program](const Result<launch::msg::CaptureReply>& reply) {
         answer(output_of(reply, program));
       });
@@ -56,8 +56,8 @@ void Broker::move_walltime(Time end) {
     spdlog::warn(
         fmt::format("{} leaves less than batch.margin: the instance ends", walltime_->name()));
   watch_lease(sooner);
-  if (only_lists_) return;  // what cannot be written is not changed
-  core_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
+  if (read_only_) return;  // what cannot be written is not changed
+  instance_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
 }
 
 }  // namespace holon::instance

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "instance/job/active_job.hpp"
 #include "launch/exit_code.hpp"
 
 namespace holon::instance {

@@ -26,7 +26,7 @@ std::string mark_file(const std::string& state_dir) {
   return state_dir + "/instance.mark";
 }
 
-std::string line_of(const Progress& p) {
+std::string line_of(const JournalProgress& p) {
   const std::string text =
       fmt::format("{} {} {} {} {} {}", kMagic, p.id, p.boot, p.commits, p.when, p.next_id);
   std::string line = fmt::format("{} {:016x}", text, checksum(text));
@@ -34,15 +34,15 @@ std::string line_of(const Progress& p) {
   return line + "\n";
 }
 
-std::optional<Progress> parse(const std::string& line) {
-  Progress p;
+std::optional<JournalProgress> parse(const std::string& line) {
+  JournalProgress p;
   std::string magic;
   std::istringstream(line) >> magic >> p.id >> p.boot >> p.commits >> p.when >> p.next_id;
   if (magic != kMagic || line_of(p) != line) return std::nullopt;
   return p;
 }
 
-std::optional<Progress> read_mark_line(int fd) {
+std::optional<JournalProgress> read_mark_line(int fd) {
   std::array<char, kLength> line{};
   const ssize_t n = pread(fd, line.data(), line.size(), 0);
   if (n != static_cast<ssize_t>(kLength)) return std::nullopt;
@@ -93,7 +93,7 @@ std::vector<KeptNumbers> read_kept_numbers(int fd) {
 
 }  // namespace
 
-std::optional<Progress> read_mark(const std::string& state_dir) {
+std::optional<JournalProgress> read_mark(const std::string& state_dir) {
   const std::string file = mark_file(state_dir);
   const transport::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   return fd ? read_mark_line(fd.get()) : std::nullopt;
@@ -144,7 +144,7 @@ void JournalMark::forget_kept_but(std::size_t most) {
   for (const KeptNumbers& numbers : left) keep(numbers);
 }
 
-void JournalMark::write(const Progress& progress) const {
+void JournalMark::write(const JournalProgress& progress) const {
   const std::string line = line_of(progress);
   if (pwrite(fd_.get(), line.data(), line.size(), 0) < 0) return;
 }

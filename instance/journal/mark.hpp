@@ -23,14 +23,14 @@
 
 namespace holon::instance {
 
-struct Progress {
+struct JournalProgress {
   std::string id = "-";       // the instance's
   std::uint64_t commits = 0;  // so many transactions
   Time when = 0;              // the last of them
   std::uint64_t next_id = 1;  // after the highest number ever given to a job
   std::string boot = "-";     // boot_id() when it was written; "-": not known
 
-  bool operator==(const Progress&) const = default;
+  bool operator==(const JournalProgress&) const = default;
 };
 
 // Those of an array: its tasks have its own number + 1 .. first-1, and nobody first .. stop-1.
@@ -42,7 +42,7 @@ struct KeptNumbers {
 
 // What the mark of a state directory says, for who has not locked it; nullopt: none, or one that
 // does not check.
-std::optional<Progress> read_mark(const std::string& state_dir);
+std::optional<JournalProgress> read_mark(const std::string& state_dir);
 
 class JournalMark {
  public:
@@ -51,7 +51,7 @@ class JournalMark {
   static Result<JournalMark> open(const std::string& state_dir);
 
   // As it was found; nullopt: none, or one that does not check.
-  const std::optional<Progress>& found() const { return found_; }
+  const std::optional<JournalProgress>& found() const { return found_; }
   // Of arrays that are, or were, open, ascending; none where found() is nullopt. One whose journal
   // was written by an earlier version of this program may be missing.
   std::vector<KeptNumbers> kept() const;
@@ -61,11 +61,11 @@ class JournalMark {
   void forget_kept_but(std::size_t most);
   // One small write into the page cache. A failure stays unsaid: the commit was kept, and the next
   // one fails as well.
-  void write(const Progress& progress) const;
+  void write(const JournalProgress& progress) const;
 
  private:
   transport::UniqueFd fd_;
-  std::optional<Progress> found_;
+  std::optional<JournalProgress> found_;
   std::vector<KeptNumbers> kept_;  // as they come in the file, one by one; array 0: damaged
   std::map<std::uint64_t, std::size_t> places_;  // in kept_, by array
 };

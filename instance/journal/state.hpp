@@ -46,7 +46,7 @@ struct Journal::State {
   std::int64_t packed_to = 0;  // events up to this one are in packs, but for some that stay rows
 
   std::optional<JournalMark> mark;  // of a file
-  Progress progress;
+  JournalProgress progress;
   std::optional<FileLook> look, log_look;  // the files as they were when they were last written
   std::vector<std::string> news;
   std::vector<KeptNumbers> fresh_numbers;  // goes to the mark with the next commit

@@ -187,7 +187,7 @@ void Followers::take(Follower& follower, const NumberedEvent& event, msg::Events
   Event shown = uses_.jobs.as_shown(event.event);
   hiding_from(follower).event(shown);
   const msg::JobEvent one{0, shown.time, name_of(shown.body), context_of(shown.body)};
-  Place& place = follower.place;
+  Cursor& place = follower.place;
   if (place.number != event.number) place = {event.number, 0};
   for (; place.jobs < event.count && part.events.size() < kFollowedEvents; ++place.jobs) {
     const JobId job(event.first.value() + place.jobs);

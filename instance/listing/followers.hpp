@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/manager.hpp"
@@ -30,7 +30,7 @@ class Followers {
     const JobManager& jobs;
     const Journal& journal;
     const NodeView& node;
-    Portions& portions;
+    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   Followers(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
@@ -44,7 +44,7 @@ class Followers {
 
  private:
   // Told are the events with lower numbers, and of event `number` the first `jobs` of its jobs.
-  struct Place {
+  struct Cursor {
     std::int64_t number = 0;
     std::uint64_t jobs = 0;
   };
@@ -59,7 +59,7 @@ class Followers {
     msg::EventsRequest ask;
     std::optional<std::string> viewer;
     std::string era;
-    Place place;
+    Cursor place;
     bool lists = false;  // the snapshot is being made
     bool gap = false;    // it begins anew, without one
     bool began = false;  // its first part is out

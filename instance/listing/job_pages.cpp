@@ -401,14 +401,14 @@ class Page : public std::enable_shared_from_this<Page> {
     for (const JobId child : away)
       uses_.awaited.wait(
           child, patience_for(child),
-          [self = shared_from_this(), child](const Result<AwaitedChildren::Outcome>& outcome) {
+          [self = shared_from_this(), child](const Result<WaitingForChild::Outcome>& outcome) {
             self->take_outcome(child, outcome);
           });
   }
 
-  void take_outcome(JobId child, const Result<AwaitedChildren::Outcome>& outcome) {
+  void take_outcome(JobId child, const Result<WaitingForChild::Outcome>& outcome) {
     if (!outcome) return request_.fail(outcome.error());
-    if (*outcome == AwaitedChildren::Outcome::connected)
+    if (*outcome == WaitingForChild::Outcome::connected)
       cursor_.live.push_back({child.value(), {}});
     else
       cursor_.gone.push_back({uses_.jobs.path_of(child) + "/", {}});

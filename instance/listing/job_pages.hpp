@@ -11,14 +11,14 @@
 
 #include "config/config.hpp"
 #include "instance/basics/clock.hpp"
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/identity.hpp"
 #include "instance/tree/records.hpp"
+#include "instance/tree/waiting_for_child.hpp"
 #include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 
@@ -33,9 +33,9 @@ class JobPages {
     JobManager& jobs;
     const Journal& journal;
     Children& children;
-    AwaitedChildren& awaited;
+    WaitingForChild& awaited;
     Records& records;
-    Portions& portions;
+    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   JobPages(transport::Server& server, Uses uses) : server_(server), uses_(uses) {}

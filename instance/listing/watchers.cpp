@@ -125,7 +125,7 @@ void Watchers::answer(Number number) {
     after_commit_.add([making] { making->request.reply(transport::pack(making->reply)); });
     return false;
   };
-  if (step()) portions_.add(making->request, step);
+  if (step()) sliced_work_.add(making->request, step);
 }
 
 void Watchers::ended(JobId job) {
@@ -174,7 +174,7 @@ void Watchers::watch(const transport::Request& request, std::optional<std::strin
   watch.begun = false;
   const auto next = std::make_shared<std::size_t>(0);
   const auto step = [this, number, next] { return replay_some(number, *next); };
-  if (step()) portions_.add(request, step);
+  if (step()) sliced_work_.add(request, step);
 }
 
 // A job is followed from the turn on in which its past was read.

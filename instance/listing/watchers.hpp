@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "instance/users/hiding.hpp"
@@ -22,8 +22,8 @@ namespace holon::instance {
 class Watchers {
  public:
   Watchers(const JobManager& jobs, const Journal& journal, AfterCommit& after_commit,
-           Portions& portions)
-      : jobs_(jobs), journal_(journal), after_commit_(after_commit), portions_(portions) {}
+           SlicedWork& portions)
+      : jobs_(jobs), journal_(journal), after_commit_(after_commit), sliced_work_(portions) {}
 
   // `viewer`: whose jobs these are, and who is not to read of those of others; nullopt: somebody
   // who sees all.
@@ -68,7 +68,7 @@ class Watchers {
   const JobManager& jobs_;
   const Journal& journal_;
   AfterCommit& after_commit_;
-  Portions& portions_;
+  SlicedWork& sliced_work_;
   Number last_ = 0;
   std::unordered_map<Number, Watcher> watchers_;
   std::unordered_map<JobId, std::unordered_set<Number>> by_job_;

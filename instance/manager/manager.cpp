@@ -39,14 +39,14 @@ bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
 
 JobManager::JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
                        const QueueGates& gates, const resource::ResourceStore& store,
-                       const Hosting& hosting, Outside& outside, const config::Config& config,
-                       std::string path, std::string output_directory)
+                       const NodesOfAgents& nodes_of_agents, Outside& outside,
+                       const config::Config& config, std::string path, std::string output_directory)
     : journal_(journal),
       clock_(clock),
       scheduler_(scheduler),
       gates_(gates),
       store_(store),
-      hosting_(hosting),
+      nodes_of_agents_(nodes_of_agents),
       outside_(outside),
       config_(config),
       path_(std::move(path)),
@@ -81,7 +81,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.submitted = job.life.t_submit;
   request.limit = job.submission->limit;
   request.spec = job.submission->spec;
-  const Wishes& wishes = job.submission->wishes;
+  const SchedulingOptions& wishes = job.submission->wishes;
   request.group = group_of(*job.submission, job.life.user);
   request.account = wishes.account;
   request.qos = wishes.qos;
@@ -286,8 +286,8 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
 std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
-  if (what.is_instance) return hosting_.agents_of(nodes);
-  return hosting_.agents_for(nodes, tasks_of(what, cores), slot_shape(what));
+  if (what.is_instance) return nodes_of_agents_.agents_of(nodes);
+  return nodes_of_agents_.agents_for(nodes, tasks_of(what, cores), slot_shape(what));
 }
 
 void JobManager::lease_changed(Time old_end, Time now) {

@@ -1,4 +1,4 @@
-// job_manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
+// manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
 // state, and followed by what the state asks for. No sockets and no processes: what has to happen
 // outside is told to an Outside.
 //
@@ -20,13 +20,14 @@
 #include "config/config.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/basics/pulse.hpp"
+#include "instance/job/active_job.hpp"
 #include "instance/job/array.hpp"
 #include "instance/job/graph_plan.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/job_counts.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/queue_gates.hpp"
-#include "instance/request/hosting.hpp"
+#include "instance/request/nodes_of_agents.hpp"
 #include "instance/request/submission.hpp"
 #include "msg/array.hpp"
 #include "msg/instance.hpp"
@@ -34,14 +35,6 @@
 #include "resource/allocation.hpp"
 
 namespace holon::instance {
-
-// A job that is not INACTIVE.
-struct ActiveJob {
-  JobId id;
-  std::shared_ptr<const Submission> submission;
-  Lifecycle life;
-  std::optional<resource::Allocation> allocation;  // while it holds resources
-};
 
 // Its tasks; of a job that took a range of slots known once it is allocated.
 std::int64_t tasks_of(const ActiveJob& job);
@@ -129,9 +122,9 @@ class JobManager {
  public:
   // All but the texts must outlive it. `path` is the instance's: "/", "/3".
   JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
-             const QueueGates& gates, const resource::ResourceStore& store, const Hosting& hosting,
-             Outside& outside, const config::Config& config, std::string path,
-             std::string output_directory);
+             const QueueGates& gates, const resource::ResourceStore& store,
+             const NodesOfAgents& nodes_of_agents, Outside& outside, const config::Config& config,
+             std::string path, std::string output_directory);
   ~JobManager();
   JobManager(const JobManager&) = delete;
   JobManager& operator=(const JobManager&) = delete;
@@ -187,7 +180,7 @@ class JobManager {
   bool is_aside(JobId id) const { return aside_.contains(id); }
   // The journal cannot be written, so that nothing is started: all that waits does so because of
   // `why`.
-  void only_lists(std::string why) { why_only_lists_ = std::move(why); }
+  void read_only(std::string why) { why_read_only_ = std::move(why); }
   // Of a running job: why nobody knows whether it still does; "": it does.
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
   // Of a job whose run is over: what its end waits for; "": nothing that is known of.
@@ -282,7 +275,7 @@ class JobManager {
     return next == arrays_.end() ? JobId(0) : next->first;
   }
   // Whom the scheduler can say something about: of an array that waits its first task in the queue.
-  const ActiveJob& spokesman_of(const ActiveJob& job) const;
+  const ActiveJob& representative_task(const ActiveJob& job) const;
   // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
   // array).
   Result<ArrayShape> shape_of_array(JobId id) const;
@@ -502,7 +495,7 @@ class JobManager {
   qmanager::Scheduler& scheduler_;
   const QueueGates& gates_;
   const resource::ResourceStore& store_;
-  const Hosting& hosting_;
+  const NodesOfAgents& nodes_of_agents_;
   Outside& outside_;
   const config::Config& config_;
   std::string path_;
@@ -527,7 +520,7 @@ class JobManager {
   // Of jobs that wait for many: which of their dependencies are met.
   mutable std::map<JobId, std::vector<bool>> met_;
   std::set<JobId> aside_;       // pending jobs, see recover()
-  std::string why_only_lists_;  // "": the journal can be written
+  std::string why_read_only_;   // "": the journal can be written
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
   std::set<std::pair<Time, JobId>> preempted_;  // when they are ended, if they still run

@@ -95,7 +95,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
     r.reason = fmt::format("job {} takes its place: it is ended at {}{}", told.by,
                            time_text(clock_.wall(told.end), clock_.wall(told.end)),
                            told.requeue ? ", and waits for another run" : "");
-  if (!why_only_lists_.empty() && is_pending(job.life.state)) r.reason = why_only_lists_;
+  if (!why_read_only_.empty() && is_pending(job.life.state)) r.reason = why_read_only_;
   return r;
 }
 

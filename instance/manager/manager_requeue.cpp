@@ -36,7 +36,7 @@ bool has_own_code(const Lifecycle& life) {
 }  // namespace
 
 bool JobManager::runs_again(const ActiveJob& job) const {
-  const Wishes& wishes = job.submission->wishes;
+  const SchedulingOptions& wishes = job.submission->wishes;
   const Lifecycle& life = job.life;
   if (paused_ || life.cancelled || !life.freed) return false;
   if (has_given_place(life) && life.preemption.requeue) return true;

@@ -45,14 +45,14 @@ std::optional<resource::VertexId> node_of_rank(const resource::ResourceGraph& gr
 }  // namespace
 
 NodeEnds::NodeEnds(transport::Reactor& reactor, Journal& journal, resource::ResourceStore& store,
-                   JobManager& jobs, Agents& agents, Departures& departures,
+                   JobManager& jobs, Agents& agents, LeavingNodes& leaving_nodes,
                    Walltime::Settings settings)
     : reactor_(reactor),
       journal_(journal),
       store_(store),
       jobs_(jobs),
       agents_(agents),
-      departures_(departures),
+      leaving_nodes_(leaving_nodes),
       settings_(settings) {}
 
 Status NodeEnds::restore(bool fresh) {
@@ -213,7 +213,7 @@ std::optional<Time> NodeEnds::turn(Time wall, Time now) {
   std::vector<std::uint32_t> gone;
   for (auto& [rank, node] : nodes_) {
     const Time end = end_of(node);
-    const bool leaves = node.is_sent_away || departures_.has_left(rank);
+    const bool leaves = node.is_sent_away || leaving_nodes_.has_left(rank);
     if (leaves && !agents_.is_connected(rank)) gone.push_back(rank);
     if (!is_known(node) || node.is_sent_away || end == kTimeMax) continue;
     if (end > now) {
@@ -221,7 +221,7 @@ std::optional<Time> NodeEnds::turn(Time wall, Time now) {
       continue;
     }
     node.is_sent_away = true;
-    departures_.send_away(rank, {cause(rank), end}, wall, now);
+    leaving_nodes_.send_away(rank, {cause(rank), end}, wall, now);
   }
   for (const std::uint32_t rank : gone) forget(rank);
   return next;

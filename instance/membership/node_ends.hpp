@@ -18,7 +18,7 @@
 #include "instance/basics/walltime.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/membership/departures.hpp"
+#include "instance/membership/leaving_nodes.hpp"
 #include "launch/messages.hpp"
 #include "resource/store.hpp"
 #include "transport/reactor.hpp"
@@ -30,7 +30,8 @@ class NodeEnds {
   // All must outlive it. `settings`: of the questions, and the margin before the end of a batch
   // job.
   NodeEnds(transport::Reactor& reactor, Journal& journal, resource::ResourceStore& store,
-           JobManager& jobs, Agents& agents, Departures& departures, Walltime::Settings settings);
+           JobManager& jobs, Agents& agents, LeavingNodes& leaving_nodes,
+           Walltime::Settings settings);
   NodeEnds(const NodeEnds&) = delete;
   NodeEnds& operator=(const NodeEnds&) = delete;
 
@@ -79,7 +80,7 @@ class NodeEnds {
   resource::ResourceStore& store_;
   JobManager& jobs_;
   Agents& agents_;
-  Departures& departures_;
+  LeavingNodes& leaving_nodes_;
   Walltime::Settings settings_;
   std::map<std::uint32_t, Node> nodes_;  // by rank: those that have an end
   std::map<BatchJob, Batch> batches_;    // that these are in

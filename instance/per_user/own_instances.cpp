@@ -152,7 +152,7 @@ Result<JobId> OwnInstances::make(const std::string& user) {
 void OwnInstances::when_up(JobId id, const transport::Request& request, Duration patience) {
   const std::string path = path_of(id);
   if (uses_.children.peer(id).value() != 0) return reply_with(request, path);
-  using Outcome = AwaitedChildren::Outcome;
+  using Outcome = WaitingForChild::Outcome;
   uses_.awaited.wait(id, patience, [this, id, request, path](const Result<Outcome>& outcome) {
     if (!outcome) return request.fail(outcome.error());
     if (*outcome == Outcome::connected) return reply_with(request, path);

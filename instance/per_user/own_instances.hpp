@@ -10,10 +10,10 @@
 
 #include "config/config.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/identity.hpp"
 #include "instance/tree/node_view.hpp"
+#include "instance/tree/waiting_for_child.hpp"
 #include "msg/users.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
@@ -27,7 +27,7 @@ class OwnInstances {
     const Identity& identity;
     JobManager& jobs;
     Children& children;
-    AwaitedChildren& awaited;
+    WaitingForChild& awaited;
     const NodeView& node;
   };
   OwnInstances(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}

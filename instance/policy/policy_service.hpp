@@ -1,7 +1,7 @@
 // policy_service.hpp - the requests about the policies of queues (msg/policy.hpp).
 #pragma once
 #include "instance/basics/clock.hpp"
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "instance/policy/policies.hpp"
@@ -19,7 +19,7 @@ class PolicyService {
     qmanager::Scheduler& scheduler;
     Policies& policies;
     JobManager& jobs;
-    Portions& portions;
+    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   PolicyService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}

@@ -10,15 +10,15 @@ constexpr int kTellAfter = 2'000;  // looks
 
 }  // namespace
 
-void LostTasks::end(launch::Remains::What what) {
-  remains_ = std::make_unique<launch::Remains>(std::move(what));
+void LostTasks::end(launch::Leftovers::What what) {
+  leftovers_ = std::make_unique<launch::Leftovers>(std::move(what));
   looks_ = 0;
   look();
 }
 
 void LostTasks::end_adopted(std::string prefix, std::string cgroup,
                             std::function<std::vector<pid_t>()> spare) {
-  launch::Remains::What what;
+  launch::Leftovers::What what;
   what.prefix = std::move(prefix);
   what.cgroup = std::move(cgroup);
   what.adopted = true;
@@ -28,20 +28,20 @@ void LostTasks::end_adopted(std::string prefix, std::string cgroup,
 
 void LostTasks::when_gone(std::function<void()> then) {
   then_ = std::move(then);
-  if (!remains_) std::exchange(then_, nullptr)();
+  if (!leftovers_) std::exchange(then_, nullptr)();
 }
 
 // Two looks in a row are what the answer takes; a third one only waits for processes to die.
 void LostTasks::look() {
-  if (remains_->end() || remains_->end()) {
+  if (leftovers_->end() || leftovers_->end()) {
     timer_.cancel();
-    remains_.reset();
+    leftovers_.reset();
     if (then_) std::exchange(then_, nullptr)();
     return;
   }
   if (++looks_ % kTellAfter == 0)
-    tell_(
-        fmt::format("waits for {} to end, which an earlier run left behind", remains_->example()));
+    tell_(fmt::format("waits for {} to end, which an earlier run left behind",
+                      leftovers_->example()));
   timer_ = reactor_.after(kLookForTasksAgain, [this] { look(); });
 }
 

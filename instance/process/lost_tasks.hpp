@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/tracking/remains.hpp"
+#include "launch/tracking/leftovers.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {
@@ -21,7 +21,7 @@ class LostTasks {
       : reactor_(reactor), tell_(std::move(tell)) {}
 
   // Begins to end these processes instead of those of an earlier call.
-  void end(launch::Remains::What what);
+  void end(launch::Leftovers::What what);
   // The same for those that an agent has left to this process, all but `spare`.
   void end_adopted(std::string prefix, std::string cgroup,
                    std::function<std::vector<pid_t>()> spare);
@@ -34,7 +34,7 @@ class LostTasks {
 
   transport::Reactor& reactor_;
   std::function<void(const std::string&)> tell_;
-  std::unique_ptr<launch::Remains> remains_;  // nullptr: none are left
+  std::unique_ptr<launch::Leftovers> leftovers_;  // nullptr: none are left
   std::function<void()> then_;
   int looks_ = 0;
   transport::Subscription timer_;

@@ -406,7 +406,7 @@ void Provisions::look_at_nodes(Time now) {
     if (const auto arrival = arrivals_.find(job.number); arrival != arrivals_.end())
       arrival->second.nodes = std::max(arrival->second.nodes, static_cast<std::uint32_t>(ready));
     for (const std::uint32_t rank : ranks) {
-      if (!uses_.departures.is_idle(rank)) continue;
+      if (!uses_.leaving_nodes.is_idle(rank)) continue;
       idle.insert(rank);
       const Time since = idle_since_.try_emplace(rank, now).first->second;
       if (provision == nullptr || now - since >= provision->how.idle) give_back(job, rank, now);
@@ -416,8 +416,8 @@ void Provisions::look_at_nodes(Time now) {
 }
 
 void Provisions::give_back(const msg::BatchJob& job, std::uint32_t rank, Time now) {
-  uses_.departures.send_away(rank, {fmt::format("batch job {} is given back", job.id), kTimeMax},
-                             uses_.clock.wall(now), now);
+  uses_.leaving_nodes.send_away(rank, {fmt::format("batch job {} is given back", job.id), kTimeMax},
+                                uses_.clock.wall(now), now);
 }
 
 void Provisions::end() {

@@ -23,7 +23,7 @@
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/membership/departures.hpp"
+#include "instance/membership/leaving_nodes.hpp"
 #include "instance/membership/node_ends.hpp"
 #include "msg/provision.hpp"
 #include "msg/resource.hpp"
@@ -54,7 +54,7 @@ class Provisions {
     JobManager& jobs;
     Agents& agents;
     NodeEnds& node_ends;
-    Departures& departures;
+    LeavingNodes& leaving_nodes;
     AfterCommit& after_commit;
   };
   Provisions(const Uses& uses, Settings settings);

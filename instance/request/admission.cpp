@@ -117,7 +117,7 @@ Status check_access(const Submission& submission, const Submitter& who,
                             accepted_for(all, who, list)),
                 where);
   };
-  const Wishes& wishes = submission.wishes;
+  const SchedulingOptions& wishes = submission.wishes;
   if (auto may = check(config.qos, wishes.qos, of_qos, "QOS", "/attributes/system/holon/qos"); !may)
     return may;
   return check(config.accounts, wishes.account, of_account, "account", "/attributes/system/bank");

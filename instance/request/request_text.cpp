@@ -69,7 +69,7 @@ std::string range_text(const resource::Count& slots) {
   return fmt::format("{}-{}", slots.min, slots.max);
 }
 
-std::string consumables_text(const Wishes& wishes) {
+std::string consumables_text(const SchedulingOptions& wishes) {
   std::string text;
   for (const auto& use : wishes.consumes)
     text += fmt::format(", {} {}{}", use.amount, use.pool, use.per_slot ? " a slot" : "");
@@ -83,7 +83,7 @@ std::string nodes_text(const resource::Jobspec& spec) {
 
 }  // namespace
 
-std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
+std::string request_text(const resource::Jobspec& spec, const SchedulingOptions& wishes) {
   Amounts amounts;
   for (const resource::Request& request : spec.resources)
     count_up(request, 1, !wishes.slots.has_value(), amounts);

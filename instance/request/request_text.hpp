@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "instance/request/wishes.hpp"
+#include "instance/request/scheduling_options.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
@@ -10,6 +10,6 @@ namespace holon::instance {
 // "2 nodes, 8 cores", "4 whole nodes", "4-16 slots of 2 cores", each with the memory, other
 // resources and consumables it wants: "1 core, 16 GiB of memory, 2 matlab". At the smallest counts,
 // but for a range of slots.
-std::string request_text(const resource::Jobspec& spec, const Wishes& wishes);
+std::string request_text(const resource::Jobspec& spec, const SchedulingOptions& wishes);
 
 }  // namespace holon::instance

@@ -12,7 +12,7 @@
 #include "base/strong.hpp"
 #include "base/time.hpp"
 #include "instance/request/dependencies.hpp"
-#include "instance/request/wishes.hpp"
+#include "instance/request/scheduling_options.hpp"
 #include "resource/jobspec/file_archive.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -66,7 +66,7 @@ struct Submission {
   int file_mask = -1;                // shell.options.umask, "027"; negative: none is asked for
   Distribution distribution = Distribution::block;  // shell.options.taskmap
   std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
-  Wishes wishes;
+  SchedulingOptions wishes;
   // attributes.user: what the submitter says about the job beside what it needs, for policies;
   // null: nothing. Only texts and numbers are kept.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;

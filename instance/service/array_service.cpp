@@ -38,7 +38,7 @@ void ArrayService::tasks(const transport::Request& request) const {
     answer(request, shape, common(search->found, numbers));
     return false;
   };
-  if (step()) portions_.add(request, step);
+  if (step()) sliced_work_.add(request, step);
 }
 
 void ArrayService::answer(const transport::Request& request, const ArrayShape& shape,

@@ -1,6 +1,6 @@
 // array_service.hpp - the requests about arrays (msg/instance.hpp).
 #pragma once
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "transport/rpc.hpp"
@@ -9,8 +9,8 @@ namespace holon::instance {
 
 class ArrayService {
  public:
-  ArrayService(const JobManager& jobs, Portions& portions, AfterCommit& after_commit)
-      : jobs_(jobs), portions_(portions), after_commit_(after_commit) {}
+  ArrayService(const JobManager& jobs, SlicedWork& portions, AfterCommit& after_commit)
+      : jobs_(jobs), sliced_work_(portions), after_commit_(after_commit) {}
 
   // "job.tasks"
   void tasks(const transport::Request& request) const;
@@ -20,7 +20,7 @@ class ArrayService {
               const Idset& numbers) const;
 
   const JobManager& jobs_;
-  Portions& portions_;
+  SlicedWork& sliced_work_;
   AfterCommit& after_commit_;
 };
 

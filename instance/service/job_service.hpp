@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "instance/basics/clock.hpp"
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/manager/manager.hpp"
@@ -28,7 +28,7 @@ class JobService {
     JobManager& jobs;
     const Journal& journal;
     Audit& audit;
-    Portions& portions;
+    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   struct Hooks {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "instance/agents/joining.hpp"
+#include "instance/agents/agent_admission.hpp"
 #include "instance/basics/text.hpp"
 #include "instance/users/rights.hpp"
 
@@ -92,7 +92,7 @@ void Routing::to_child(JobId child, const Request& request, const std::string& p
     return request.fail(
         {Errc::not_found, fmt::format("{} {}", uses_.jobs.path_of(child), what), {}});
   }
-  using Outcome = AwaitedChildren::Outcome;
+  using Outcome = WaitingForChild::Outcome;
   const auto then = [this, child, request, path](const Result<Outcome>& outcome) {
     if (!outcome) return request.fail(outcome.error());
     if (*outcome == Outcome::connected)

@@ -7,11 +7,11 @@
 
 #include "instance/agents/agents.hpp"
 #include "instance/basics/refusals.hpp"
-#include "instance/listing/gone_instances.hpp"
+#include "instance/listing/ended_instances.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/identity.hpp"
+#include "instance/tree/waiting_for_child.hpp"
 #include "instance/users/access.hpp"
 #include "instance/users/audit.hpp"
 #include "transport/dispatcher.hpp"
@@ -26,11 +26,11 @@ class Routing {
     const JobManager& jobs;
     const Agents& agents;
     Children& children;
-    AwaitedChildren& awaited;
+    WaitingForChild& awaited;
     Refusals& refusals;
     Audit& audit;
     Access& access;
-    GoneInstances& gone;
+    EndedInstances& gone;
     const transport::Dispatcher& here;
   };
   // To the parent; empty at the root.

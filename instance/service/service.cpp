@@ -20,7 +20,7 @@ using transport::unpack;
 
 // Whom the agent of another node has refused something there, which is logged and kept as what is
 // refused here, and no oftener, whatever the agent says.
-void keep_refusals(const Request& request, Core& core) {
+void keep_refusals(const Request& request, Instance& core) {
   using Principal = transport::Principal;
   const auto told = unpack<launch::msg::RefusedRequest>(request.payload());
   if (!told) return request.fail(told.error());
@@ -44,9 +44,10 @@ void keep_refusals(const Request& request, Core& core) {
 
 }  // namespace
 
-Service::Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks)
+Service::Service(transport::Reactor& reactor, transport::Server& server, Instance& core,
+                 Hooks hooks)
     : reactor_(reactor),
-      core_(core),
+      instance_(core),
       hooks_(std::move(hooks)),
       jobs_(reactor,
             {core.clock, *core.store, core.jobs, core.journal, core.audit, core.portions,
@@ -89,12 +90,12 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   add_agent_requests();
   add_tree_requests();
   add_instance_requests();
-  core_.children.on_connected = [this](JobId child) {
-    core_.awaited.connected(child);
+  instance_.children.on_connected = [this](JobId child) {
+    instance_.awaited.connected(child);
     resources_.tell_drains(child);
   };
-  core_.on_event = [this] { followers_.happened(); };
-  core_.on_child_ended = [this](JobId child) { core_.awaited.over(child); };
+  instance_.on_event = [this] { followers_.happened(); };
+  instance_.on_child_ended = [this](JobId child) { instance_.awaited.over(child); };
 }
 
 void Service::add_job_requests() {
@@ -102,11 +103,11 @@ void Service::add_job_requests() {
   dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r, routing_.viewer_of(r)); });
   dispatcher_.add("job.tasks", [this](const Request& r) { arrays_.tasks(r); });
   dispatcher_.add("job.watch",
-                  [this](const Request& r) { core_.watchers.watch(r, routing_.viewer_of(r)); });
+                  [this](const Request& r) { instance_.watchers.watch(r, routing_.viewer_of(r)); });
   dispatcher_.add("job.wait",
-                  [this](const Request& r) { core_.watchers.wait(r, routing_.viewer_of(r)); });
-  dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
-  dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
+                  [this](const Request& r) { instance_.watchers.wait(r, routing_.viewer_of(r)); });
+  dispatcher_.add("job.attach", [this](const Request& r) { instance_.outputs.attach(r); });
+  dispatcher_.add("job.input", [this](const Request& r) { instance_.inputs.take(r); });
   dispatcher_.add("job.signal", [this](const Request& r) { signals_.take(r); });
   dispatcher_.add("events",
                   [this](const Request& r) { followers_.follow(r, routing_.viewer_of(r)); });
@@ -120,39 +121,41 @@ void Service::add_job_requests() {
 
 void Service::add_agent_requests() {
   dispatcher_.add("agent.hello", [this](const Request& r) {
-    core_.agents.hello(r, reactor_.now());
-    core_.after_commit.add([this] {
-      core_.outputs.agent_is_back();
+    instance_.agents.hello(r, reactor_.now());
+    instance_.after_commit.add([this] {
+      instance_.outputs.agent_is_back();
       hooks_.agent_up();
     });
   });
   dispatcher_.add("agent.report",
-                  [this](const Request& r) { core_.agents.report(r, reactor_.now()); });
-  dispatcher_.add("agent.fence", [this](const Request& r) { core_.agents.fence(r); });
-  dispatcher_.add("agent.files", [this](const Request& r) { tell_files(r, core_.identity); });
-  dispatcher_.add("agent.refused", [this](const Request& r) { keep_refusals(r, core_); });
+                  [this](const Request& r) { instance_.agents.report(r, reactor_.now()); });
+  dispatcher_.add("agent.fence", [this](const Request& r) { instance_.agents.fence(r); });
+  dispatcher_.add("agent.files", [this](const Request& r) { tell_files(r, instance_.identity); });
+  dispatcher_.add("agent.refused", [this](const Request& r) { keep_refusals(r, instance_); });
   dispatcher_.add("agent.keep",
-                  [this](const Request& r) { keep_output(r, core_.jobs, core_.agents); });
+                  [this](const Request& r) { keep_output(r, instance_.jobs, instance_.agents); });
 }
 
 void Service::add_tree_requests() {
   tree_.add_to(dispatcher_);
-  dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, reactor_.now()); });
+  dispatcher_.add("hello",
+                  [this](const Request& r) { instance_.children.hello(r, reactor_.now()); });
   dispatcher_.add("invitation",
-                  [this](const Request& r) { core_.children.invite(r, reactor_.now()); });
-  dispatcher_.add("record", [this](const Request& r) { core_.records.take(r, reactor_.now()); });
-  dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
+                  [this](const Request& r) { instance_.children.invite(r, reactor_.now()); });
+  dispatcher_.add("record",
+                  [this](const Request& r) { instance_.records.take(r, reactor_.now()); });
+  dispatcher_.add("ending", [this](const Request& r) { instance_.children.begins_to_end(r); });
   dispatcher_.add("lease", [this](const Request& r) { lease(r); });
 }
 
 void Service::add_instance_requests() {
   resources_.add_to(dispatcher_);
   provisions_.add_to(dispatcher_);
-  core_.audit.add_to(dispatcher_);
+  instance_.audit.add_to(dispatcher_);
   dispatcher_.add("user.instance", [this](const Request& r) { own_instance(r); });
   dispatcher_.add("node.invite", [this](const Request& r) { invite(r); });
   dispatcher_.add("node.leave", [this](const Request& r) {
-    core_.departures.ask(r, core_.clock.wall(reactor_.now()), reactor_.now());
+    instance_.leaving_nodes.ask(r, instance_.clock.wall(reactor_.now()), reactor_.now());
   });
   dispatcher_.add("journal.compact", [this](const Request& r) { compact(r); });
   dispatcher_.add("shutdown", [this](const Request& r) { shut_down(r); });
@@ -160,7 +163,7 @@ void Service::add_instance_requests() {
 
 template <class Reply>
 void Service::reply_later(const Request& request, Reply reply) {
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  instance_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 void Service::own_instance(const Request& request) {
@@ -178,13 +181,13 @@ void Service::invite(const Request& request) {
 
 void Service::compact(const Request& request) {
   constexpr std::int64_t kPagesAtOnce = 500;
-  const std::int64_t before = core_.journal.size();
-  core_.portions.add(request, [this, request, before] {
-    const auto left = core_.journal.give_back(kPagesAtOnce);
+  const std::int64_t before = instance_.journal.size();
+  instance_.portions.add(request, [this, request, before] {
+    const auto left = instance_.journal.give_back(kPagesAtOnce);
     if (!left) return request.fail(left.error()), false;
     if (*left > 0 && !request.done()) return true;
-    core_.after_commit.add([this, request, before] {
-      const auto after = core_.journal.shrink_log();
+    instance_.after_commit.add([this, request, before] {
+      const auto after = instance_.journal.shrink_log();
       if (!after) return request.fail(after.error());
       request.reply(pack(msg::CompactReply{before, *after}));
     });
@@ -207,12 +210,12 @@ void Service::lease(const Request& request) {
 }
 
 void Service::close(const Error& why) {
-  core_.watchers.close(why);
+  instance_.watchers.close(why);
   followers_.close(why);
-  core_.outputs.close(why);
-  core_.inputs.close(why);
-  core_.awaited.close(why);
-  core_.departures.close(why);
+  instance_.outputs.close(why);
+  instance_.inputs.close(why);
+  instance_.awaited.close(why);
+  instance_.leaving_nodes.close(why);
 }
 
 }  // namespace holon::instance

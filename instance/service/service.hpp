@@ -1,5 +1,5 @@
 // service.hpp - the requests of clients, agents and children (msg/instance.hpp): the services that
-// answer them, each made of what it uses of the Core, and the way to them.
+// answer them, each made of what it uses of the Instance, and the way to them.
 //
 // Answers leave after the commit of the turn.
 #pragma once
@@ -10,14 +10,14 @@
 #include "instance/agents/job_changes.hpp"
 #include "instance/agents/signals.hpp"
 #include "instance/config/config_service.hpp"
+#include "instance/listing/ended_instances.hpp"
 #include "instance/listing/followers.hpp"
-#include "instance/listing/gone_instances.hpp"
 #include "instance/listing/job_pages.hpp"
 #include "instance/per_user/own_instances.hpp"
 #include "instance/policy/policy_service.hpp"
 #include "instance/provision/provision_service.hpp"
 #include "instance/service/array_service.hpp"
-#include "instance/service/core.hpp"
+#include "instance/service/instance.hpp"
 #include "instance/service/job_service.hpp"
 #include "instance/service/resource_service.hpp"
 #include "instance/service/routing.hpp"
@@ -45,7 +45,7 @@ class Service {
     std::vector<config::Effective> told;  // what other options of `holon start` said
     std::function<void()> begin_again;    // another broker takes this one's place
   };
-  Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks);
+  Service(transport::Reactor& reactor, transport::Server& server, Instance& core, Hooks hooks);
 
   // Any request, from a client of this broker, from below or from above.
   void handle(const transport::Request& request) { routing_.take(request); }
@@ -67,7 +67,7 @@ class Service {
   void reply_later(const Request& request, Reply reply);
 
   transport::Reactor& reactor_;
-  Core& core_;
+  Instance& instance_;
   Hooks hooks_;
   transport::Dispatcher dispatcher_;
   JobService jobs_;
@@ -85,7 +85,7 @@ class Service {
   ResourceService resources_;
   ProvisionService provisions_;
   OwnInstances own_instances_;
-  GoneInstances gone_;
+  EndedInstances gone_;
   Routing routing_;
 };
 

@@ -1,5 +1,5 @@
 // kept_output.hpp - the output of jobs on nodes that do not see this broker's files: their agents
-// hand it over (launch/remote/output_keeper.hpp).
+// hand it over (launch/remote/output_sender.hpp).
 #pragma once
 #include "instance/agents/agents.hpp"
 #include "instance/manager/manager.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "instance/agents/joining.hpp"
+#include "instance/agents/agent_admission.hpp"
 #include "instance/basics/text.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"

@@ -34,7 +34,7 @@ NodeAmounts totals_without(const resource::ResourceStore& store,
 msg::TreeNode NodeView::self(Time now) const {
   const auto counts = uses_.jobs.counts();
   const auto& store = uses_.store;
-  const NodeAmounts totals = totals_without(store, uses_.departures.gone());
+  const NodeAmounts totals = totals_without(store, uses_.leaving_nodes.gone());
   msg::TreeNode n;
   n.path = uses_.identity.path;
   n.name = uses_.identity.name;
@@ -42,7 +42,7 @@ msg::TreeNode NodeView::self(Time now) const {
   n.policy_trouble = uses_.policies.troubles();
   n.uri = uses_.identity.uri;
   n.state_dir = uses_.identity.state_dir;
-  n.health = uses_.ending ? "ending" : uses_.only_lists ? "read-only" : "up";
+  n.health = uses_.ending ? "ending" : uses_.read_only ? "read-only" : "up";
   n.pid = getpid();
   n.nodes = totals.nodes;
   n.cores = totals.cores;

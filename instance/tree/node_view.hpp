@@ -3,7 +3,7 @@
 #pragma once
 #include "instance/basics/clock.hpp"
 #include "instance/manager/manager.hpp"
-#include "instance/membership/departures.hpp"
+#include "instance/membership/leaving_nodes.hpp"
 #include "instance/policy/policies.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/identity.hpp"
@@ -21,9 +21,9 @@ class NodeView {
     const Policies& policies;
     const JobManager& jobs;
     const Children& children;
-    const Departures& departures;
-    const bool& ending;      // the instance is
-    const bool& only_lists;  // its journal cannot be written
+    const LeavingNodes& leaving_nodes;
+    const bool& ending;     // the instance is
+    const bool& read_only;  // its journal cannot be written
   };
   explicit NodeView(Uses uses) : uses_(uses) {}
 

@@ -8,7 +8,7 @@
 #include "base/text/printable.hpp"
 #include "instance/basics/text.hpp"
 #include "instance/journal/records/record_order.hpp"
-#include "instance/tree/remains.hpp"
+#include "instance/tree/dead_child.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -103,7 +103,7 @@ void Takeovers::hear(JobId child, const Result<launch::msg::CaptureReply>& answe
 }
 
 void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) {
-  const auto remains = transport::unpack<msg::Remains>(bytes);
+  const auto remains = transport::unpack<msg::DeadChild>(bytes);
   if (!remains) return failed(takeover, to_string(remains.error()));
   if (remains->busy) return busy(takeover, remains->claimed);
   // Where it is to go on lies behind something that it has read.

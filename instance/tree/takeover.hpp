@@ -2,8 +2,8 @@
 // parent's.
 //
 // The child's journal is the truth about the child's jobs. However the child ended, the broker
-// above reads it once the child's processes are gone (remains.hpp; through the agent that is beside
-// the files), puts every record into its own journal, and closes what is still open with the
+// above reads it once the child's processes are gone (dead_child.hpp; through the agent that is
+// beside the files), puts every record into its own journal, and closes what is still open with the
 // reason. The job that the child was is over only after that. A child that ended in order and said
 // that its parent has all of its records need not be read. A takeover can be begun again after a
 // crash of the child or of the parent.

@@ -21,20 +21,20 @@ constexpr std::array kRights = {
     Right{"submit", kUsers, Reach::tree, kAudited},
     Right{"submit.graph", kUsers, Reach::tree, kAudited},
     Right{"job.extend", kUsers, Reach::tree, kAudited},
-    Right{"jobs", kUsers, Reach::tree, !kAudited, Gone::job_list},
+    Right{"jobs", kUsers, Reach::tree, !kAudited, WhenEnded::job_list},
     Right{"job.tasks", kUsers, Reach::tree},
-    Right{"job.info", kUsers, Reach::tree, !kAudited, Gone::info},
-    Right{"job.watch", kUsers, Reach::tree, !kAudited, Gone::events},
-    Right{"job.wait", kUsers, Reach::tree, !kAudited, Gone::records},
+    Right{"job.info", kUsers, Reach::tree, !kAudited, WhenEnded::info},
+    Right{"job.watch", kUsers, Reach::tree, !kAudited, WhenEnded::events},
+    Right{"job.wait", kUsers, Reach::tree, !kAudited, WhenEnded::records},
     Right{"events", kUsers, Reach::tree},
-    Right{"job.attach", kUsers, Reach::tree, !kAudited, Gone::output},
-    Right{"job.input", kUsers, Reach::tree, !kAudited, Gone::refusal, kRepeated},
+    Right{"job.attach", kUsers, Reach::tree, !kAudited, WhenEnded::output},
+    Right{"job.input", kUsers, Reach::tree, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"cancel", kUsers, Reach::tree, kAudited},
     Right{"job.signal", kUsers, Reach::tree, kAudited},
     Right{"job.update", kUsers, Reach::tree, kAudited},
     Right{"job.suspend", kUsers, Reach::tree, kAudited},
-    Right{"tree", kAll, Reach::tree, !kAudited, Gone::counts},
-    Right{"status", kAll, Reach::tree, !kAudited, Gone::counts},
+    Right{"tree", kAll, Reach::tree, !kAudited, WhenEnded::counts},
+    Right{"status", kAll, Reach::tree, !kAudited, WhenEnded::counts},
     Right{"journal.compact", kOperators, Reach::tree, kAudited},
     Right{"shutdown", kOperators, Reach::tree, kAudited},
     Right{"explain", kUsers, Reach::tree},
@@ -66,18 +66,18 @@ constexpr std::array kRights = {
     Right{"provision.change", kOperators, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
     // invitation.
-    Right{"agent.hello", kOwner, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"hello", kOwner | kMember, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.hello", kOwner, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"hello", kOwner | kMember, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"invitation", kOwner | kMember, Reach::neighbours},
-    Right{"agent.join", kGuest, Reach::neighbours},
-    Right{"user.prove", kGuest, Reach::neighbours},
-    Right{"agent.vouch", kGuest, Reach::neighbours},
-    Right{"agent.report", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"agent.fence", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"agent.files", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"agent.keep", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"agent.refused", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
-    Right{"record", kChild, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.join", kInvited, Reach::neighbours},
+    Right{"user.prove", kInvited, Reach::neighbours},
+    Right{"agent.vouch", kInvited, Reach::neighbours},
+    Right{"agent.report", kAgent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"agent.fence", kAgent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"agent.files", kAgent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"agent.keep", kAgent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"agent.refused", kAgent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
+    Right{"record", kChild, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"ending", kChild, Reach::neighbours},
     Right{"lease", kParent, Reach::neighbours},
     Right{"drain", kParent, Reach::neighbours},
@@ -88,7 +88,7 @@ const char* names_of(unsigned askers, unsigned asker) {
     return (askers & kMember) != 0 ? "users that the instance serves" : "its operators";
   if ((askers & kOwner) != 0) return "the instance's own user";
   if ((askers & kAgent) != 0) return "the agent that said hello last";
-  if ((askers & kGuest) != 0) return "who has an invitation";
+  if ((askers & kInvited) != 0) return "who has an invitation";
   return (askers & kChild) != 0 ? "a child that has said hello" : "the parent";
 }
 
@@ -126,9 +126,9 @@ bool is_repeated(std::string_view topic) {
   return right != nullptr && right->repeated;
 }
 
-Gone answer_of_gone(std::string_view topic) {
+WhenEnded answer_when_ended(std::string_view topic) {
   const Right* right = find_right(topic);
-  return right == nullptr ? Gone::refusal : right->gone;
+  return right == nullptr ? WhenEnded::refusal : right->when_ended;
 }
 
 bool is_look(std::string_view topic) {

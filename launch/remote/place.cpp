@@ -23,8 +23,8 @@ bool is_over(const std::vector<std::string>& addresses) {
 
 }  // namespace
 
-Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
-                            Duration patience) {
+Result<AgentPlace> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
+                                 Duration patience) {
   transport::Options options;
   options.name = "agent, joining";
   options.security = {invitation.server_key, invitation.key.public_key, invitation.key.secret_key};
@@ -39,7 +39,7 @@ Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest
         continue;
       }
       auto reply = client->call<msg::JoinReply>("agent.join", ask, "", kAnswer);
-      if (reply) return Place{address, std::move(*reply)};
+      if (reply) return AgentPlace{address, std::move(*reply)};
       last = reply.error();
       if (last.code != Errc::disconnected) return tl::unexpected(last);
     }

@@ -8,7 +8,7 @@
 
 namespace holon::launch {
 
-struct Place {
+struct AgentPlace {
   std::string address;  // at which the instance answered
   msg::JoinReply is;
 };
@@ -16,7 +16,7 @@ struct Place {
 // Tries the addresses one after the other, each once at least, and again and again for `patience`
 // ms in all, unless the machines say that nobody listens there any more. Errors: disconnected
 // (none answered), not_found (the instance has ended), denied and others of the instance.
-Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
-                            Duration patience);
+Result<AgentPlace> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
+                                 Duration patience);
 
 }  // namespace holon::launch

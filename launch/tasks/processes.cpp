@@ -7,8 +7,8 @@
 #include <csignal>
 #include <utility>
 
+#include "launch/tracking/leftovers.hpp"
 #include "launch/tracking/process.hpp"
-#include "launch/tracking/remains.hpp"
 
 namespace holon::launch {
 namespace {
@@ -52,7 +52,7 @@ int Processes::open_file(const std::string& user, const std::string& path, int f
   return fd < 0 ? -errno : fd;
 }
 
-bool Processes::end_remains(Remains& rest) {
+bool Processes::end_leftovers(Leftovers& rest) {
   return rest.end();
 }
 

@@ -16,7 +16,7 @@
 
 namespace holon::launch {
 
-class Remains;
+class Leftovers;
 
 class Processes {
  public:
@@ -42,8 +42,8 @@ class Processes {
   // As kill_sessions().
   virtual std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders,
                                     const std::string& prefix) = 0;
-  // As Remains::end(): among all processes there are.
-  virtual bool end_remains(Remains& rest);
+  // As Leftovers::end(): among all processes there are.
+  virtual bool end_leftovers(Leftovers& rest);
 };
 
 // Those of this machine. For one thread; what it spawns lives no longer than that thread. Errors:

@@ -27,14 +27,14 @@ namespace holon::launch {
 
 enum class Step { start, bind, enter, limit, run };
 
-struct Spawner::Progress {
+struct Spawner::SpawnProgress {
   volatile Step step = Step::start;
   volatile int error = 0;
   volatile int limit = 0;  // which could not be set
 };
 
-void Spawner::Unmap::operator()(Progress* memory) const {
-  munmap(memory, sizeof(Progress));
+void Spawner::Unmap::operator()(SpawnProgress* memory) const {
+  munmap(memory, sizeof(SpawnProgress));
 }
 
 namespace {
@@ -133,7 +133,7 @@ struct Plan {
   bool has_default_handlers = false;
 };
 
-[[noreturn]] void give_up(Spawner::Progress& progress, Step step, int error) {
+[[noreturn]] void give_up(Spawner::SpawnProgress& progress, Step step, int error) {
   progress.error = error;
   progress.step = step;
   _exit(127);
@@ -184,7 +184,7 @@ int hand_over(const Plan& plan) {
 }
 
 // In the child: memory is the parent's.
-[[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::Progress& progress) {
+[[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::SpawnProgress& progress) {
   default_signals(plan);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -214,18 +214,18 @@ int hand_over(const Plan& plan) {
 
 // Both return the child, or -errno.
 [[gnu::noinline]] pid_t clone_child(clone_args& how, const Plan& plan,
-                                    Spawner::Progress& progress) {
+                                    Spawner::SpawnProgress& progress) {
   const long pid = holon_vfork_clone3(&how, sizeof how);
   if (pid == 0) become(plan, progress);
   return static_cast<pid_t>(pid);
 }
-[[gnu::noinline]] pid_t vfork_child(const Plan& plan, Spawner::Progress& progress) {
+[[gnu::noinline]] pid_t vfork_child(const Plan& plan, Spawner::SpawnProgress& progress) {
   const pid_t pid = vfork();
   if (pid == 0) become(plan, progress);
   return pid < 0 ? -errno : pid;
 }
 
-pid_t start(Plan& plan, int cgroup, Spawner::Progress& progress) {
+pid_t start(Plan& plan, int cgroup, Spawner::SpawnProgress& progress) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the child
@@ -256,10 +256,10 @@ Result<Spawner> Spawner::create() {
   spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   spawner.task_descriptors_ = transport::raise_descriptor_limit();
   if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
-  void* shared =
-      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared = mmap(nullptr, sizeof(SpawnProgress), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) return fail(Errc::system, std::strerror(errno), "mmap");
-  spawner.progress_.reset(new (shared) Progress);
+  spawner.progress_.reset(new (shared) SpawnProgress);
   return spawner;
 }
 

@@ -74,12 +74,12 @@ class Spawner {
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request);
 
   // How far a child got, told in memory that it shares with us.
-  struct Progress;
+  struct SpawnProgress;
 
  private:
   Spawner() = default;
   struct Unmap {
-    void operator()(Progress* memory) const;
+    void operator()(SpawnProgress* memory) const;
   };
   // Where a command was found last.
   struct Found {
@@ -95,7 +95,7 @@ class Spawner {
   sigset_t ignored_{};                             // signals that this process ignores, or has
   std::optional<std::int64_t> looked_at_signals_;  // monotonic ms
   std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
-  std::unique_ptr<Progress, Unmap> progress_;
+  std::unique_ptr<SpawnProgress, Unmap> progress_;
 };
 
 }  // namespace holon::launch

@@ -122,7 +122,7 @@ void order(int line, starter::Do what, int signal = 0) {
 }
 
 // Has the keeper ended? One that leaves orders unread resets the connection.
-bool keeper_has_ended(int line) {
+bool task_guard_has_ended(int line) {
   char byte = 0;
   ssize_t n = 0;
   while ((n = recv(line, &byte, 1, MSG_DONTWAIT)) > 0 || (n < 0 && errno == EINTR)) continue;
@@ -214,7 +214,7 @@ tl::expected<pid_t, SpawnError> StarterProcesses::await(UniqueFd line,
   const auto then = hear(line.get(), patience_with(request.user), request.user);
   if (then && then->told.what == starter::What::failed)
     return tl::unexpected(explain(then->told, request));
-  Keeper& keeper = keepers_[pid];
+  TaskGuard& keeper = task_guards_[pid];
   keeper = {};
   keeper.number = ++last_;
   keeper.line = std::move(line);
@@ -243,25 +243,26 @@ int StarterProcesses::open_file(const std::string& user, const std::string& path
 Result<transport::Subscription> StarterProcesses::on_end(
     pid_t process, std::function<void(const transport::ChildExit&)> ended,
     std::function<void()> before_reap) {
-  const auto found = keepers_.find(process);
-  if (found == keepers_.end())
+  const auto found = task_guards_.find(process);
+  if (found == task_guards_.end())
     return own_->on_end(process, std::move(ended), std::move(before_reap));
-  Keeper& keeper = found->second;
+  TaskGuard& keeper = found->second;
   keeper.ended = std::move(ended);  // the keeper ends the task's group itself
   auto readable = reactor_.on_fd(keeper.line.get(), transport::kReadable,
                                  [this, process](unsigned) { read(process); });
   if (!readable) return tl::unexpected<Error>(readable.error());
   keeper.readable = std::move(*readable);
   return transport::Subscription([this, process, number = keeper.number] {
-    const auto known = keepers_.find(process);
-    if (known != keepers_.end() && known->second.number == number) known->second.ended = nullptr;
+    const auto known = task_guards_.find(process);
+    if (known != task_guards_.end() && known->second.number == number)
+      known->second.ended = nullptr;
   });
 }
 
 void StarterProcesses::read(pid_t task) {
   while (true) {
-    const auto found = keepers_.find(task);
-    if (found == keepers_.end()) return;
+    const auto found = task_guards_.find(task);
+    if (found == task_guards_.end()) return;
     UniqueFd none;
     bool would_wait = false;
     const auto told = receive(found->second.line.get(), none, would_wait);
@@ -273,14 +274,14 @@ void StarterProcesses::read(pid_t task) {
 // From now on its number may be another process's: what it has left behind is known by its start,
 // too.
 void StarterProcesses::ended(pid_t task, const starter::Told& told) {
-  auto keeper = std::move(keepers_.extract(task).mapped());
+  auto keeper = std::move(task_guards_.extract(task).mapped());
   keeper.readable.cancel();
   if (told.nothing_left == 0) left_[{task, keeper.start}] = {std::move(keeper.line), false};
   if (keeper.ended) keeper.ended(exit_of(told));
 }
 
 void StarterProcesses::lose(pid_t task) {
-  auto keeper = std::move(keepers_.extract(task).mapped());
+  auto keeper = std::move(task_guards_.extract(task).mapped());
   keeper.readable.cancel();
   transport::ChildExit killed;  // with its keeper, whose word on it is missing
   killed.pid = task;
@@ -289,23 +290,23 @@ void StarterProcesses::lose(pid_t task) {
 }
 
 void StarterProcesses::signal_group(pid_t leader, int signal) {
-  const auto found = keepers_.find(leader);
-  if (found == keepers_.end()) return own_->signal_group(leader, signal);
+  const auto found = task_guards_.find(leader);
+  if (found == task_guards_.end()) return own_->signal_group(leader, signal);
   order(found->second.line.get(), starter::Do::signal, signal);
 }
 
 // A keeper ends when nothing is left below it.
 bool StarterProcesses::clear(const msg::ProcessId& leader) {
   const auto pid = static_cast<pid_t>(leader.pid);
-  if (const auto found = keepers_.find(pid);
-      found != keepers_.end() && found->second.start == leader.start) {
+  if (const auto found = task_guards_.find(pid);
+      found != task_guards_.end() && found->second.start == leader.start) {
     tell_to_end(found->second.line.get(), found->second.was_told);
     return false;
   }
   const auto found = left_.find({pid, leader.start});
   if (found == left_.end()) return own_->clear(leader);
   tell_to_end(found->second.line.get(), found->second.was_told);
-  if (!keeper_has_ended(found->second.line.get())) return false;
+  if (!task_guard_has_ended(found->second.line.get())) return false;
   left_.erase(found);
   return true;
 }

@@ -30,8 +30,8 @@ class StarterProcesses final : public Processes {
   int open_file(const std::string& user, const std::string& path, int flags, int mask) override;
   // Of a task as it was when it began: its keeper may have reaped it since.
   std::uint64_t start_of(pid_t process) const override {
-    const auto known = keepers_.find(process);
-    return known == keepers_.end() ? own_->start_of(process) : known->second.start;
+    const auto known = task_guards_.find(process);
+    return known == task_guards_.end() ? own_->start_of(process) : known->second.start;
   }
   Result<transport::Subscription> on_end(pid_t process,
                                          std::function<void(const transport::ChildExit&)> ended,
@@ -44,7 +44,7 @@ class StarterProcesses final : public Processes {
   }
 
  private:
-  struct Keeper {
+  struct TaskGuard {
     transport::UniqueFd line;
     transport::Subscription readable;
     std::function<void(const transport::ChildExit&)> ended;
@@ -73,7 +73,7 @@ class StarterProcesses final : public Processes {
   std::unique_ptr<Processes> own_;
   std::uint64_t task_descriptors_;
   std::uint64_t last_ = 0;
-  std::map<pid_t, Keeper> keepers_;  // of tasks that run
+  std::map<pid_t, TaskGuard> task_guards_;  // of tasks that run
   std::map<std::pair<pid_t, std::uint64_t>, Left> left_;
   std::set<std::string> slow_;  // users whose files or folders have kept this process waiting
 };

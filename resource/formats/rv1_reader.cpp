@@ -25,7 +25,7 @@ Result<Idset> read_ids(const JsonAt& at, std::uint64_t above, std::uint64_t limi
   return ids;
 }
 
-class Reader {
+class Rv1Reader {
  public:
   Result<Rv1Document> read(const JsonAt& top) {
     const auto version = top.member("version");
@@ -34,8 +34,9 @@ class Reader {
     if (!number) return tl::unexpected(number.error());
     const auto execution = top.member("execution");
     if (!execution) return tl::unexpected(execution.error());
-    for (const auto step : {&Reader::read_r_lite, &Reader::read_nodelist, &Reader::read_properties,
-                            &Reader::read_memory, &Reader::read_numbers}) {
+    for (const auto step :
+         {&Rv1Reader::read_r_lite, &Rv1Reader::read_nodelist, &Rv1Reader::read_properties,
+          &Rv1Reader::read_memory, &Rv1Reader::read_numbers}) {
       if (auto ok = (this->*step)(*execution); !ok) return tl::unexpected(ok.error());
     }
     if (top.has("scheduling")) document_.scheduling = top.member("scheduling")->value().dump();
@@ -188,7 +189,7 @@ bool set_host_name(GraphSpec& spec, std::uint32_t row, const std::string& host) 
 Result<Rv1Document> parse_rv1_document(std::string_view bytes) {
   const auto json = parse_json(bytes);
   if (!json) return tl::unexpected(json.error());
-  return Reader().read(JsonAt(*json, ""));
+  return Rv1Reader().read(JsonAt(*json, ""));
 }
 
 Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOptions& options) {

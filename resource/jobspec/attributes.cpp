@@ -22,19 +22,19 @@ void add(Document& map, std::string key, Document value) {
   map.items.push_back(std::move(value));
 }
 
-Status take(const Place& place, std::string& field) {
+Status take(const DocumentPlace& place, std::string& field) {
   auto text = place.text();
   if (!text) return tl::unexpected(text.error());
   field = std::move(*text);
   return {};
 }
 
-Status take_environment(const Place& place, Jobspec& into) {
+Status take_environment(const DocumentPlace& place, Jobspec& into) {
   if (auto ok = place.require_map(); !ok) return ok;
   into.empty_environment = place->items.empty();
   for (std::size_t i = 0; i < place->items.size(); ++i) {
     const std::string& name = place->keys[i];
-    const Place value = place.at(name, place->items[i]);
+    const DocumentPlace value = place.at(name, place->items[i]);
     if (value->kind == Document::Kind::null) {
       into.unset_environment.push_back(name);
       continue;
@@ -44,7 +44,7 @@ Status take_environment(const Place& place, Jobspec& into) {
   return {};
 }
 
-Status take_duration(const Place& place, Jobspec& into) {
+Status take_duration(const DocumentPlace& place, Jobspec& into) {
   const auto seconds = place.real();
   if (!seconds) return tl::unexpected(seconds.error());
   if (*seconds < 0) return place.wrong("a duration must not be negative; 0 means no limit");
@@ -53,21 +53,21 @@ Status take_duration(const Place& place, Jobspec& into) {
 }
 
 // {name: NAME, ...}: the rest is handed back to be kept.
-Result<Document> take_job(const Place& place, Jobspec& into) {
+Result<Document> take_job(const DocumentPlace& place, Jobspec& into) {
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   if (const auto name = place.find("name"))
     if (auto ok = take(*name, into.name); !ok) return tl::unexpected(ok.error());
   return without(*place, "name");
 }
 
-Result<Document> take_system(const Place& place, Jobspec& into) {
+Result<Document> take_system(const DocumentPlace& place, Jobspec& into) {
   Document rest;
   rest.kind = Document::Kind::map;
   if (place->kind == Document::Kind::null) return rest;
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   for (std::size_t i = 0; i < place->items.size(); ++i) {
     const std::string& key = place->keys[i];
-    const Place value = place.at(key, place->items[i]);
+    const DocumentPlace value = place.at(key, place->items[i]);
     Status status;
     if (key == "duration") {
       status = take_duration(value, into);
@@ -95,7 +95,7 @@ Result<Document> take_system(const Place& place, Jobspec& into) {
 
 constexpr std::string_view kPropertyForbids = "!&'\"^`|()";
 
-Status check_property(const Place& place, std::string_view name) {
+Status check_property(const DocumentPlace& place, std::string_view name) {
   if (!name.empty() && name.front() == '^') name.remove_prefix(1);
   if (name.empty()) return place.wrong("an empty property");
   if (name.find_first_of(kPropertyForbids) != std::string_view::npos)
@@ -103,12 +103,12 @@ Status check_property(const Place& place, std::string_view name) {
   return {};
 }
 
-Result<Constraint> parse_operands(const Place& place, std::string op) {
+Result<Constraint> parse_operands(const DocumentPlace& place, std::string op) {
   Constraint constraint;
   constraint.op = std::move(op);
   const bool logical = constraint.op == "and" || constraint.op == "or" || constraint.op == "not";
   for (std::size_t i = 0; i < place->items.size(); ++i) {
-    const Place item = place.at(i);
+    const DocumentPlace item = place.at(i);
     if (logical) {
       auto operand = parse_constraint(item);
       if (!operand) return tl::unexpected(operand.error());
@@ -126,7 +126,7 @@ Result<Constraint> parse_operands(const Place& place, std::string op) {
 
 }  // namespace
 
-Status parse_attributes(const Place& place, Jobspec& into) {
+Status parse_attributes(const DocumentPlace& place, Jobspec& into) {
   if (place->kind == Document::Kind::null) return {};
   if (auto ok = place.require_map(); !ok) return ok;
   if (auto ok = place.only({"user", "system"}); !ok) return ok;
@@ -143,7 +143,7 @@ Status parse_attributes(const Place& place, Jobspec& into) {
   return {};
 }
 
-Result<Constraint> parse_constraint(const Place& place) {
+Result<Constraint> parse_constraint(const DocumentPlace& place) {
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   if (auto ok = place.only({"properties", "hostlist", "ranks", "and", "or", "not"}); !ok)
     return tl::unexpected(ok.error());
@@ -151,7 +151,7 @@ Result<Constraint> parse_constraint(const Place& place) {
   if (place->items.size() > 1)
     return place.wrong("one operator a constraint; join several with \"and\"");
   const std::string& op = place->keys.front();
-  const Place operands = place.at(op, place->items.front());
+  const DocumentPlace operands = place.at(op, place->items.front());
   if (auto ok = operands.require_list(); !ok) return tl::unexpected(ok.error());
   return parse_operands(operands, op);
 }

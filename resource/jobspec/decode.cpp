@@ -30,36 +30,36 @@ bool whole(const std::string& text, T& value) {
 
 }  // namespace
 
-std::string Place::pointer() const {
+std::string DocumentPlace::pointer() const {
   if (up_ == nullptr) return {};
   const std::string step = key_.empty() ? std::to_string(index_) : std::string(key_.substr(0, 64));
   return up_->pointer() + "/" + step;
 }
 
-tl::unexpected<Error> Place::wrong(const std::string& what) const {
+tl::unexpected<Error> DocumentPlace::wrong(const std::string& what) const {
   std::string where = pointer();
   if (where.empty()) where = "/";
   if (document_->line > 0) where = "line " + std::to_string(document_->line) + " (" + where + ")";
   return fail(Errc::invalid_argument, what, where);
 }
 
-std::optional<Place> Place::find(std::string_view key) const {
+std::optional<DocumentPlace> DocumentPlace::find(std::string_view key) const {
   const Document* child = document_->find(key);
   if (child == nullptr) return std::nullopt;
   return at(key, *child);
 }
 
-Status Place::require_map() const {
+Status DocumentPlace::require_map() const {
   if (document_->kind == Document::Kind::map) return {};
   return wrong("found " + found(*document_) + ", a mapping is needed");
 }
 
-Status Place::require_list() const {
+Status DocumentPlace::require_list() const {
   if (document_->kind == Document::Kind::list) return {};
   return wrong("found " + found(*document_) + ", a list is needed");
 }
 
-Status Place::only(std::initializer_list<std::string_view> keys) const {
+Status DocumentPlace::only(std::initializer_list<std::string_view> keys) const {
   for (const std::string& key : document_->keys) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     std::string known;
@@ -69,17 +69,17 @@ Status Place::only(std::initializer_list<std::string_view> keys) const {
   return {};
 }
 
-Result<Place> Place::required(std::string_view key) const {
+Result<DocumentPlace> DocumentPlace::required(std::string_view key) const {
   if (auto child = find(key)) return *child;
   return wrong("the key \"" + std::string(key) + "\" is missing");
 }
 
-Result<std::string> Place::text() const {
+Result<std::string> DocumentPlace::text() const {
   if (document_->kind == Document::Kind::scalar) return document_->text;
   return wrong("found " + found(*document_) + ", a string is needed");
 }
 
-Result<bool> Place::boolean() const {
+Result<bool> DocumentPlace::boolean() const {
   if (document_->kind == Document::Kind::scalar) {
     if (document_->text == "true") return true;
     if (document_->text == "false") return false;
@@ -87,7 +87,7 @@ Result<bool> Place::boolean() const {
   return wrong("found " + found(*document_) + ", true or false is needed");
 }
 
-Result<std::int64_t> Place::integer(std::int64_t min, std::int64_t max) const {
+Result<std::int64_t> DocumentPlace::integer(std::int64_t min, std::int64_t max) const {
   std::int64_t value = 0;
   if (document_->kind == Document::Kind::scalar && whole(document_->text, value) && value >= min &&
       value <= max)
@@ -96,7 +96,7 @@ Result<std::int64_t> Place::integer(std::int64_t min, std::int64_t max) const {
                " to " + std::to_string(max) + " is needed");
 }
 
-Result<double> Place::real() const {
+Result<double> DocumentPlace::real() const {
   double value = 0;
   if (document_->kind == Document::Kind::scalar && whole(document_->text, value) &&
       std::isfinite(value))

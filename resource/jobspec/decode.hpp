@@ -13,17 +13,21 @@
 namespace holon::resource::jobspec {
 
 // A value and the way to it from the top, kept on the caller's stack.
-class Place {
+class DocumentPlace {
  public:
-  explicit Place(const Document& top) : document_(&top) {}
+  explicit DocumentPlace(const Document& top) : document_(&top) {}
 
   const Document& operator*() const { return *document_; }
   const Document* operator->() const { return document_; }
 
   // REQUIRES: the key or index exists. The child must not outlive this.
-  Place at(std::string_view key, const Document& child) const { return Place(this, key, 0, child); }
-  Place at(std::size_t index) const { return Place(this, {}, index, document_->items[index]); }
-  std::optional<Place> find(std::string_view key) const;
+  DocumentPlace at(std::string_view key, const Document& child) const {
+    return DocumentPlace(this, key, 0, child);
+  }
+  DocumentPlace at(std::size_t index) const {
+    return DocumentPlace(this, {}, index, document_->items[index]);
+  }
+  std::optional<DocumentPlace> find(std::string_view key) const;
 
   std::string pointer() const;  // "/resources/0/count"
   tl::unexpected<Error> wrong(const std::string& what) const;
@@ -32,7 +36,7 @@ class Place {
   Status require_list() const;
   // Every key of this map is one of these.
   Status only(std::initializer_list<std::string_view> keys) const;
-  Result<Place> required(std::string_view key) const;
+  Result<DocumentPlace> required(std::string_view key) const;
 
   // Scalars. Numbers in quotes are taken as numbers, as YAML writers often quote.
   Result<std::string> text() const;
@@ -41,10 +45,11 @@ class Place {
   Result<double> real() const;  // finite
 
  private:
-  Place(const Place* up, std::string_view key, std::size_t index, const Document& document)
+  DocumentPlace(const DocumentPlace* up, std::string_view key, std::size_t index,
+                const Document& document)
       : up_(up), key_(key), index_(index), document_(&document) {}
 
-  const Place* up_ = nullptr;
+  const DocumentPlace* up_ = nullptr;
   std::string_view key_;
   std::size_t index_ = 0;
   const Document* document_;

@@ -8,10 +8,10 @@ namespace holon::resource {
 namespace {
 
 using jobspec::Document;
-using jobspec::Place;
+using jobspec::DocumentPlace;
 
 // {min, max, operator, operand}
-Result<Count> count_map(const Place& place) {
+Result<Count> count_map(const DocumentPlace& place) {
   if (auto ok = place.only({"min", "max", "operator", "operand"}); !ok)
     return tl::unexpected(ok.error());
   Count count;
@@ -42,7 +42,7 @@ Result<Count> count_map(const Place& place) {
   return count;
 }
 
-Result<Count> parse_count_at(const Place& place) {
+Result<Count> parse_count_at(const DocumentPlace& place) {
   if (place->kind == Document::Kind::map) return count_map(place);
   const auto text = place.text();
   if (!text) return tl::unexpected(text.error());
@@ -52,7 +52,7 @@ Result<Count> parse_count_at(const Place& place) {
 }
 
 // Sets `field` from an optional string key.
-Status take_text(const Place& place, std::string_view key, std::string& field) {
+Status take_text(const DocumentPlace& place, std::string_view key, std::string& field) {
   const auto child = place.find(key);
   if (!child) return {};
   auto text = child->text();
@@ -61,14 +61,15 @@ Status take_text(const Place& place, std::string_view key, std::string& field) {
   return {};
 }
 
-Result<std::vector<Request>> parse_resources(const Place& place);
+Result<std::vector<Request>> parse_resources(const DocumentPlace& place);
 
-Result<Request> parse_resource(const Place& place) {
+Result<Request> parse_resource(const DocumentPlace& place) {
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   if (auto ok = place.only({"type", "count", "unit", "exclusive", "with", "label", "id"}); !ok)
     return tl::unexpected(ok.error());
   Request request;
-  const auto type = place.required("type").and_then([](const Place& at) { return at.text(); });
+  const auto type =
+      place.required("type").and_then([](const DocumentPlace& at) { return at.text(); });
   if (!type) return tl::unexpected(type.error());
   if (type->empty()) return place.wrong("\"type\" is empty");
   request.type = *type;
@@ -95,7 +96,7 @@ Result<Request> parse_resource(const Place& place) {
   return request;
 }
 
-Result<std::vector<Request>> parse_resources(const Place& place) {
+Result<std::vector<Request>> parse_resources(const DocumentPlace& place) {
   if (auto ok = place.require_list(); !ok) return tl::unexpected(ok.error());
   std::vector<Request> requests;
   requests.reserve(place->items.size());
@@ -108,7 +109,7 @@ Result<std::vector<Request>> parse_resources(const Place& place) {
 }
 
 // {per_slot: N}, {total: N} or {per_resource: {type, count}}
-Status parse_task_count(const Place& place, Task& task) {
+Status parse_task_count(const DocumentPlace& place, Task& task) {
   if (auto ok = place.require_map(); !ok) return ok;
   if (auto ok = place.only({"per_slot", "total", "per_resource"}); !ok) return ok;
   if (place->items.size() != 1)
@@ -117,24 +118,24 @@ Status parse_task_count(const Place& place, Task& task) {
     if (auto ok = per_resource->require_map(); !ok) return ok;
     if (auto ok = per_resource->only({"type", "count"}); !ok) return ok;
     const auto type =
-        per_resource->required("type").and_then([](const Place& at) { return at.text(); });
+        per_resource->required("type").and_then([](const DocumentPlace& at) { return at.text(); });
     if (!type) return tl::unexpected(type.error());
     if (type->empty()) return per_resource->wrong("\"type\" is empty");
     const auto count = per_resource->required("count").and_then(
-        [](const Place& at) { return at.integer(1, kMaxCount); });
+        [](const DocumentPlace& at) { return at.integer(1, kMaxCount); });
     if (!count) return tl::unexpected(count.error());
     task.per_resource_type = *type;
     task.per_resource_count = *count;
     return {};
   }
-  const Place only = place.at(place->keys.front(), place->items.front());
+  const DocumentPlace only = place.at(place->keys.front(), place->items.front());
   const auto value = only.integer(1, kMaxCount);
   if (!value) return tl::unexpected(value.error());
   (place->keys.front() == "total" ? task.total : task.per_slot) = *value;
   return {};
 }
 
-Result<std::vector<std::string>> parse_command(const Place& place) {
+Result<std::vector<std::string>> parse_command(const DocumentPlace& place) {
   if (auto ok = place.require_list(); !ok) return tl::unexpected(ok.error());
   std::vector<std::string> command;
   for (std::size_t i = 0; i < place->items.size(); ++i) {
@@ -145,7 +146,7 @@ Result<std::vector<std::string>> parse_command(const Place& place) {
   return command;
 }
 
-Result<Task> parse_task(const Place& place) {
+Result<Task> parse_task(const DocumentPlace& place) {
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   if (auto ok = place.only({"command", "slot", "count", "attributes", "distribution"}); !ok)
     return tl::unexpected(ok.error());
@@ -155,7 +156,8 @@ Result<Task> parse_task(const Place& place) {
   auto words = parse_command(*command);
   if (!words) return tl::unexpected(words.error());
   task.command = std::move(*words);
-  const auto slot = place.required("slot").and_then([](const Place& at) { return at.text(); });
+  const auto slot =
+      place.required("slot").and_then([](const DocumentPlace& at) { return at.text(); });
   if (!slot) return tl::unexpected(slot.error());
   task.slot = *slot;
   if (const auto count = place.find("count")) {
@@ -172,7 +174,7 @@ Result<Task> parse_task(const Place& place) {
   return task;
 }
 
-Result<std::vector<Task>> parse_tasks(const Place& place) {
+Result<std::vector<Task>> parse_tasks(const DocumentPlace& place) {
   if (auto ok = place.require_list(); !ok) return tl::unexpected(ok.error());
   std::vector<Task> tasks;
   for (std::size_t i = 0; i < place->items.size(); ++i) {
@@ -183,7 +185,7 @@ Result<std::vector<Task>> parse_tasks(const Place& place) {
   return tasks;
 }
 
-Result<Jobspec> parse_top(const Place& top) {
+Result<Jobspec> parse_top(const DocumentPlace& top) {
   if (auto ok = top.require_map(); !ok) return tl::unexpected(ok.error());
   if (auto ok = top.only({"version", "resources", "tasks", "attributes"}); !ok)
     return tl::unexpected(ok.error());
@@ -217,7 +219,7 @@ Result<Jobspec> parse_jobspec(std::string_view bytes, JobspecBounds bounds) {
   auto document =
       json ? jobspec::parse_json(bytes, bounds.values) : jobspec::parse_yaml(bytes, bounds.values);
   if (!document) return tl::unexpected(document.error());
-  return parse_top(Place(*document));
+  return parse_top(DocumentPlace(*document));
 }
 
 }  // namespace holon::resource

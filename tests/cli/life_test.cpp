@@ -98,10 +98,10 @@ TEST(ProgressLine, HasABarWhereThereIsRoom) {
 }
 
 // What a terminal that has become narrower has put into several lines is below the cursor then.
-TEST(Progress, FitsATerminalThatBecomesNarrower) {
+TEST(ProgressLine, FitsATerminalThatBecomesNarrower) {
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
   ASSERT_GE(terminal, 0);
-  const auto drawn_at = [terminal](unsigned short columns, Progress& progress,
+  const auto drawn_at = [terminal](unsigned short columns, ProgressLine& progress,
                                    std::ostringstream& out) {
     out.str("");
     const winsize size{24, columns, 0, 0};
@@ -116,7 +116,7 @@ TEST(Progress, FitsATerminalThatBecomesNarrower) {
   const char* const wish = std::getenv("COLUMNS");
   const std::string columns = wish != nullptr ? wish : "";
   unsetenv("COLUMNS");
-  Progress progress(io, out, terminal);
+  ProgressLine progress(io, out, terminal);
   const std::string wide = drawn_at(100, progress, out), narrow = drawn_at(24, progress, out);
   if (wish != nullptr) setenv("COLUMNS", columns.c_str(), 1);
   close(terminal);
@@ -125,13 +125,13 @@ TEST(Progress, FitsATerminalThatBecomesNarrower) {
   EXPECT_EQ(narrow, "\r\x1b[J 50%  2 of 4 ended, 1 r\r");
 }
 
-TEST(Progress, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
+TEST(ProgressLine, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
   const auto drawn = [](bool dumb, bool to_error) {
     std::ostringstream out, err;
     Io io{out, err};
     io.terminal = io.err_terminal = true;
     io.dumb = dumb;
-    Progress progress(io, to_error ? err : out);
+    ProgressLine progress(io, to_error ? err : out);
     progress.show({.waiting = 1}, 0);
     progress.end({.ended = 1}, 1);
     return out.str() + err.str();

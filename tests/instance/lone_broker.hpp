@@ -10,7 +10,7 @@
 
 #include "instance/basics/options.hpp"
 #include "instance/process/spawn.hpp"
-#include "instance/tree/remains.hpp"
+#include "instance/tree/dead_child.hpp"
 #include "launch/messages.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
@@ -144,7 +144,7 @@ class FakeAgent {
   std::vector<launch::msg::StartRequest> starts;
   bool silent = false;  // answers nothing
   // What the reader of a gone child's journal says: had there been one, it had no jobs.
-  msg::Remains remains;
+  msg::DeadChild remains;
 
  private:
   transport::BlockingClient client_;

@@ -55,9 +55,9 @@ TEST(Licenses, AreSharedByThoseWhoAskForThem) {
 }
 
 class Urgency : public testing::SharedLive {};
-class Wishes : public testing::SharedLive {};
+class SchedulingOptions : public testing::SharedLive {};
 
-TEST_F(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
+TEST_F(SchedulingOptions, ThatDoNotFitAreRefusedWithTheirPlace) {
   const Live& live = shared(kTwoWithReservation);
   const std::pair<const char*, const char*> cases[] = {
       {R"({"holon":{"licences":{}}})", "/attributes/system/holon/licences"},
@@ -78,7 +78,7 @@ TEST_F(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
   }
 }
 
-TEST_F(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
+TEST_F(SchedulingOptions, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
   const Live live({"--resources", "node=1/core=1", "--conf", "qos.high.flags=NTR"});
   const auto unknown = live.submit({"/bin/true"}, with(R"({"holon":{"qos":"hihg"}})"));
   ASSERT_FALSE(unknown);
@@ -92,7 +92,7 @@ TEST_F(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
   EXPECT_EQ(live.jobs(true, false).size(), 1u) << "nothing is kept of a slip of the finger";
 }
 
-TEST_F(Wishes, AnImmediateJobStartsNowOrFails) {
+TEST_F(SchedulingOptions, AnImmediateJobStartsNowOrFails) {
   const Live& live = shared(kTwoWithReservation);
   const auto starts = live.job(live.gated("gate"), with(R"({"holon":{"immediate":true}})", 2));
   live.when_running(starts);
@@ -103,7 +103,7 @@ TEST_F(Wishes, AnImmediateJobStartsNowOrFails) {
   EXPECT_THAT(fails.reason, HasSubstr("at once"));
 }
 
-TEST_F(Wishes, AJobThatAsksForNoReservationGetsNone) {
+TEST_F(SchedulingOptions, AJobThatAsksForNoReservationGetsNone) {
   const Live& live = shared(kTwoWithReservation);
   live.when_running(live.job(live.gated("gate"), {1, 60}));
   JobOptions wide = with(R"({"holon":{"reserve":false}})", 2);

@@ -21,7 +21,7 @@ namespace {
 using starter::Step;
 
 // The connection of its keeper comes first with a request.
-transport::UniqueFd keeper_line_of(int starter) {
+transport::UniqueFd task_guard_line_of(int starter) {
   starter::Ask ask;
   const Passed passed = receive_with_descriptors(
       starter, std::as_writable_bytes(std::span(&ask, 1)), starter::kMostDescriptors);
@@ -40,7 +40,7 @@ class StarterAnswers : public ProcessTest {
     EXPECT_TRUE(processes);
     std::thread starter([end = ends[1], step, error] {
       const transport::UniqueFd socket(end);
-      const auto line = keeper_line_of(socket.get());
+      const auto line = task_guard_line_of(socket.get());
       starter::Told told;
       told.what = starter::What::failed;
       told.step = step;

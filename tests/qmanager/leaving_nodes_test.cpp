@@ -219,7 +219,7 @@ TEST(LeavingNodes, NothingIsEverPlannedToOutlastOne) {
           ++next;
         }
         if (roll(10) == 0) {
-          // Never so early that something that runs there would outlast it: see Departures.
+          // Never so early that something that runs there would outlast it: see LeavingNodes.
           const int node = 1 + roll(nodes - 1);
           end[node] = end[node] == kTimeMax ? kTimeMax : end[node] + roll(20);
           if (end[node] != kTimeMax) world.leaves(node, end[node]);

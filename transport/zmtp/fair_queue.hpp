@@ -1,6 +1,6 @@
 // fair_queue.hpp - who is served next, when several ask for more than there is time for.
 //
-// Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) on two levels: groups (the door's:
+// Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996) on two levels: groups (the listener's:
 // processes, or users) share the server's time equally, and the connections of a group what that
 // group gets. Whoever has been idle is served before those who have kept the server busy, and saves
 // nothing up by being idle. Private to transport/; knows no sockets and no clock.

@@ -1,4 +1,4 @@
-// ipc_connection.hpp - how one connection of an IpcDoor stands. Private to transport/.
+// ipc_connection.hpp - how one connection of an IpcListener stands. Private to transport/.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "transport/principal.hpp"
 #include "transport/unique_fd.hpp"
-#include "transport/zmtp/door.hpp"
+#include "transport/zmtp/listener.hpp"
 #include "transport/zmtp/out_buffer.hpp"
 #include "transport/zmtp/page_allocator.hpp"
 #include "transport/zmtp/zmtp.hpp"

@@ -12,12 +12,13 @@ namespace holon::world {
 
 using transport::ConnectionId;
 
-class WorldDoor final : public transport::Door, public std::enable_shared_from_this<WorldDoor> {
+class WorldListener final : public transport::Listener,
+                            public std::enable_shared_from_this<WorldListener> {
  public:
-  WorldDoor(Wires& wires, Process& its_owner, Events its_events,
-            std::optional<transport::Admission> its_keys = std::nullopt)
+  WorldListener(Wires& wires, Process& its_owner, Events its_events,
+                std::optional<transport::Admission> its_keys = std::nullopt)
       : owner(its_owner), events(std::move(its_events)), keys(std::move(its_keys)), wires_(wires) {}
-  ~WorldDoor() override { shut(); }
+  ~WorldListener() override { shut(); }
 
   bool send(ConnectionId id, std::string bytes) override {
     const auto found = links.find(id);
@@ -72,7 +73,7 @@ class WorldDoor final : public transport::Door, public std::enable_shared_from_t
 
   Process& owner;
   Events events;
-  std::optional<transport::Admission> keys;  // of a door that asks for them
+  std::optional<transport::Admission> keys;  // of a listener that asks for them
   std::map<ConnectionId, std::shared_ptr<Link>> links;
   bool is_shut = false;
 
@@ -145,15 +146,15 @@ namespace {
 class Port final : public transport::Network {
  public:
   Port(Wires& wires, Process& owner) : wires_(wires), owner_(owner) {}
-  Result<std::shared_ptr<transport::Door>> listen(transport::Reactor&, const std::string& uri,
-                                                  transport::Door::Events events) override {
+  Result<std::shared_ptr<transport::Listener>> listen(transport::Reactor&, const std::string& uri,
+                                                      transport::Listener::Events events) override {
     address_for_keys_ = Wires::address_for_keys(uri);
     return wires_.listen(owner_, uri, std::move(events));
   }
-  Result<transport::RouterDoorAt> listen_for_keys(transport::Reactor&,
-                                                  transport::Admission admission,
-                                                  transport::Door::Events events) override {
-    return transport::RouterDoorAt{
+  Result<transport::RouterListenerAt> listen_for_keys(transport::Reactor&,
+                                                      transport::Admission admission,
+                                                      transport::Listener::Events events) override {
+    return transport::RouterListenerAt{
         wires_.listen_for_keys(owner_, address_for_keys_, std::move(admission), std::move(events)),
         address_for_keys_};
   }
@@ -177,24 +178,26 @@ std::unique_ptr<transport::Network> Wires::port(Process& owner) {
   return std::make_unique<Port>(*this, owner);
 }
 
-Result<std::shared_ptr<transport::Door>> Wires::listen(Process& owner, const std::string& uri,
-                                                       transport::Door::Events events) {
+Result<std::shared_ptr<transport::Listener>> Wires::listen(Process& owner, const std::string& uri,
+                                                           transport::Listener::Events events) {
   constexpr std::string_view kIpc = "ipc://";
   auto& place = listeners_[uri];
   if (const auto there = place.lock(); there && !there->is_shut && there->owner.alive())
     return fail(Errc::exists, "another process listens there", uri);
-  auto door = std::make_shared<WorldDoor>(*this, owner, std::move(events));
-  place = door;
+  auto listener = std::make_shared<WorldListener>(*this, owner, std::move(events));
+  place = listener;
   std::ofstream(uri.substr(kIpc.size())).flush();  // brokers look whether their socket is there
-  return std::shared_ptr<transport::Door>(std::move(door));
+  return std::shared_ptr<transport::Listener>(std::move(listener));
 }
 
-std::shared_ptr<transport::Door> Wires::listen_for_keys(Process& owner, const std::string& address,
-                                                        transport::Admission admission,
-                                                        transport::Door::Events events) {
-  auto door = std::make_shared<WorldDoor>(*this, owner, std::move(events), std::move(admission));
-  listeners_[address] = door;
-  return door;
+std::shared_ptr<transport::Listener> Wires::listen_for_keys(Process& owner,
+                                                            const std::string& address,
+                                                            transport::Admission admission,
+                                                            transport::Listener::Events events) {
+  auto listener =
+      std::make_shared<WorldListener>(*this, owner, std::move(events), std::move(admission));
+  listeners_[address] = listener;
+  return listener;
 }
 
 std::shared_ptr<Link> Wires::connect(const std::shared_ptr<WorldLine>& line, Process& client,
@@ -202,23 +205,23 @@ std::shared_ptr<Link> Wires::connect(const std::shared_ptr<WorldLine>& line, Pro
   if (const auto block = blocked_.find({client.pid(), uri});
       block != blocked_.end() && block->second > machine_.timeline.now())
     return nullptr;
-  const auto door = listeners_[uri].lock();
-  if (!door || door->is_shut || !door->owner.alive()) return nullptr;
-  if (machine_.hosts.cut_until(client.host(), door->owner.host()) > machine_.timeline.now())
+  const auto listener = listeners_[uri].lock();
+  if (!listener || listener->is_shut || !listener->owner.alive()) return nullptr;
+  if (machine_.hosts.cut_until(client.host(), listener->owner.host()) > machine_.timeline.now())
     return nullptr;
   auto link = std::make_shared<Link>();
   link->id = ++last_id_;
-  if (door->keys) {
+  if (listener->keys) {
     link->id += transport::kFirstWithKey;
-    link->key_name = door->keys->name_of(public_key);
+    link->key_name = listener->keys->name_of(public_key);
     if (link->key_name.empty()) return nullptr;
   }
   link->uri = uri;
   link->client = &client;
-  link->server = &door->owner;
+  link->server = &listener->owner;
   link->line = line;
-  link->door = door;
-  door->links[link->id] = link;
+  link->listener = listener;
+  listener->links[link->id] = link;
   links_[link->id] = link;
   all_.push_back(link);
   return link;
@@ -249,8 +252,9 @@ void Wires::carry(const std::shared_ptr<Link>& link, bool up, std::string bytes)
     to->deliver([link, up, bytes] {
       if (link->dead) return;
       if (up) {
-        const auto door = link->door.lock();
-        if (door && !door->is_shut && !link->unread) door->events.on_message(link->id, bytes);
+        const auto listener = link->listener.lock();
+        if (listener && !listener->is_shut && !link->unread)
+          listener->events.on_message(link->id, bytes);
       } else {
         const auto line = link->line.lock();
         if (line && line->link == link && !line->is_closed) line->events.on_message(bytes);
@@ -275,8 +279,8 @@ void Wires::tell_broken(const std::shared_ptr<Link>& link, bool client, Micros w
       link->dead = true;
       if (client) {
         if (const auto line = link->line.lock()) line->broken(link);
-      } else if (const auto door = link->door.lock(); door && !door->is_shut) {
-        if (door->links.erase(link->id) != 0) door->events.on_closed(link->id);
+      } else if (const auto listener = link->listener.lock(); listener && !listener->is_shut) {
+        if (listener->links.erase(link->id) != 0) listener->events.on_closed(link->id);
       }
     });
   });

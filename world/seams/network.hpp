@@ -21,7 +21,7 @@ namespace holon::world {
 
 class Machine;
 class Process;
-class WorldDoor;
+class WorldListener;
 class WorldLine;
 
 struct Link {
@@ -30,7 +30,7 @@ struct Link {
   Process* client = nullptr;  // nullptr: gone
   Process* server = nullptr;
   std::weak_ptr<WorldLine> line;
-  std::weak_ptr<WorldDoor> door;
+  std::weak_ptr<WorldListener> listener;
   bool dead = false;                          // nothing is delivered any more
   bool silent = false;                        // and neither end is told
   bool loses_up = false, loses_down = false;  // what is sent from now on
@@ -61,12 +61,12 @@ class Wires {
   // Where the broker that listens at this address listens for agents of other hosts.
   static std::string address_for_keys(const std::string& uri) { return "tcp://" + uri; }
 
-  // For doors and lines.
-  Result<std::shared_ptr<transport::Door>> listen(Process& owner, const std::string& uri,
-                                                  transport::Door::Events events);
-  std::shared_ptr<transport::Door> listen_for_keys(Process& owner, const std::string& address,
-                                                   transport::Admission admission,
-                                                   transport::Door::Events events);
+  // For listeners and lines.
+  Result<std::shared_ptr<transport::Listener>> listen(Process& owner, const std::string& uri,
+                                                      transport::Listener::Events events);
+  std::shared_ptr<transport::Listener> listen_for_keys(Process& owner, const std::string& address,
+                                                       transport::Admission admission,
+                                                       transport::Listener::Events events);
   std::shared_ptr<Link> connect(const std::shared_ptr<WorldLine>& line, Process& client,
                                 const std::string& uri, const std::string& public_key);
   void send(const std::shared_ptr<Link>& link, bool up, std::string bytes);
@@ -103,7 +103,7 @@ class Wires {
   std::uint64_t last_id_ = 0, messages_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Link>> links_;
   std::vector<std::weak_ptr<Link>> all_;  // also those that one end has left
-  std::map<std::string, std::weak_ptr<WorldDoor>> listeners_;
+  std::map<std::string, std::weak_ptr<WorldListener>> listeners_;
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
   // By the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;

@@ -13,7 +13,7 @@
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
 #include "instance/request/placement.hpp"
-#include "instance/tree/remains.hpp"
+#include "instance/tree/dead_child.hpp"
 #include "transport/unique_fd.hpp"
 #include "world/instance.hpp"
 #include "world/machine.hpp"
@@ -54,7 +54,7 @@ class WorldProcesses final : public launch::Processes {
   }
   // Tasks end with their instance, whose second look finds none: the machine's own processes, which
   // come and go, are no part of a history.
-  bool end_remains(launch::Remains&) override { return std::exchange(looked_, true); }
+  bool end_leftovers(launch::Leftovers&) override { return std::exchange(looked_, true); }
 
  private:
   Tasks& tasks_;
@@ -156,7 +156,8 @@ void Tasks::take_grant(Task& task, const Instance& owner) const {
   auto nodes = instance::nodes_of(core->store->graph(), *job->allocation);
   const auto place = static_cast<std::size_t>(task.rank);
   if (machine_.edition >= 2 && place < job->life.parts.size())
-    nodes = instance::part_for(core->hosting, std::move(nodes), job->life.parts[place].rank).nodes;
+    nodes = instance::part_for(core->nodes_of_agents, std::move(nodes), job->life.parts[place].rank)
+                .nodes;
   for (const auto& node : nodes)
     for (const auto number : node.cores) task.cores.emplace(node.host, number);
 }
@@ -285,7 +286,7 @@ pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) 
   auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
   auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
   fcntl(out->get(), F_SETPIPE_SZ, 1 << 20);
-  instance::RemainsOptions what{request.argv[2], request.argv[3], request.argv.back()};
+  instance::DeadChildOptions what{request.argv[2], request.argv[3], request.argv.back()};
   // The broker that has the journal open is in this thread, and could not close it while this
   // waits.
   what.patience = std::chrono::milliseconds(0);
@@ -297,7 +298,7 @@ pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) 
       from.state_dir = machine_.disk.snapshot_of(from.state_dir);
     if (machine_.planted(Plant::lost_remains)) from.state_dir = machine_.dir;
     std::ostringstream text;
-    const int code = instance::remains_main(from, text);
+    const int code = instance::dead_child_main(from, text);
     const std::string bytes = text.str();
     const ssize_t written = ::write(out->get(), bytes.data(), bytes.size());
     if (written != static_cast<ssize_t>(bytes.size()) && errno != EPIPE)
@@ -396,7 +397,7 @@ void Tasks::clear_left_by(pid_t agent) {
       finish(task, SIGKILL);
 }
 
-void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core, std::uint32_t rank) {
+void Tasks::clear_unknown_left_by(pid_t agent, const instance::Instance& core, std::uint32_t rank) {
   std::set<std::int64_t> known;
   if (const auto orphans = core.journal.orphans(rank))
     for (const auto& process : *orphans) known.insert(process.pid);

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "instance/job/job.hpp"
-#include "instance/service/core.hpp"
+#include "instance/service/instance.hpp"
 #include "launch/tasks/processes.hpp"
 #include "world/seams/timeline.hpp"
 
@@ -87,7 +87,7 @@ class Tasks {
   // The supervisor's look for what a lost agent has left.
   void clear_left_by(pid_t agent);
   // The same, but for what is in the journal as a process of a job, or of one that is over.
-  void clear_unknown_left_by(pid_t agent, const instance::Core& core, std::uint32_t rank);
+  void clear_unknown_left_by(pid_t agent, const instance::Instance& core, std::uint32_t rank);
   // The one that a process of an instance belongs to; 0: a root's.
   void adopt(pid_t process, pid_t parent) { parents_[process] = parent; }
   bool belongs_to(std::int64_t pid, const std::vector<instance::event::Process>& ancestors) const;

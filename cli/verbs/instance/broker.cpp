@@ -11,7 +11,7 @@
 #include "cli/verbs.hpp"
 #include "instance/assembly/remote_agent.hpp"
 #include "instance/basics/options.hpp"
-#include "instance/tree/remains.hpp"
+#include "instance/tree/dead_child.hpp"
 #include "launch/agent.hpp"
 #include "launch/files/place_files.hpp"
 #include "launch/mpi/pmix_server.hpp"
@@ -132,8 +132,8 @@ int verb_files(Invocation& call) {
                  : launch::place_files_main(base, launch::kWireUpDescriptor);
 }
 
-int verb_remains(Invocation& call) {
-  instance::RemainsOptions options;
+int verb_dead_child(Invocation& call) {
+  instance::DeadChildOptions options;
   std::int64_t job = 0;
   Parser parser("remains", "what an instance that has ended left of its jobs, in msgpack");
   parser.required("STATE_DIR", options.state_dir, "its state directory")
@@ -144,7 +144,7 @@ int verb_remains(Invocation& call) {
                "as its parent's agent does it");
   if (const auto code = parser.parse(call)) return *code;
   options.job = static_cast<std::uint64_t>(std::max<std::int64_t>(0, job));
-  return instance::remains_main(options, call.io.out);
+  return instance::dead_child_main(options, call.io.out);
 }
 
 }  // namespace holon::cli

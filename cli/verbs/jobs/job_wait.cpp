@@ -49,7 +49,7 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
     if (!listed) return listed;
   }
   const auto shown = show_progress(jobs.client, {jobs.ids, *cursor, !jobs.ids.empty()},
-                                   Progress(call.io, call.io.err, STDERR_FILENO));
+                                   ProgressLine(call.io, call.io.err, STDERR_FILENO));
   return shown ? Status() : tl::unexpected(shown.error());
 }
 

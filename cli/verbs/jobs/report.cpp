@@ -15,7 +15,7 @@
 #include "instance/basics/clock.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/process/state_claim.hpp"
-#include "instance/tree/remains.hpp"
+#include "instance/tree/dead_child.hpp"
 #include "msg/job_filter.hpp"
 #include "sim/report.hpp"
 
@@ -227,7 +227,7 @@ Result<Shown> read_ended(const ReportArgs& args) {
   std::string from;
   std::vector<std::string> problems;
   do {
-    auto piece = instance::read_remains(args.state_dir, "/", from);
+    auto piece = instance::read_dead_child(args.state_dir, "/", from);
     if (piece.busy) return runs("");
     if (!piece.is_there && from.empty())
       return fail(

@@ -140,7 +140,8 @@ std::vector<std::uint64_t> ids_of(const msg::SubmitReply& submitted) {
 }
 
 int show_to_the_end(Invocation& call, Client& client, const TrackedJobs& jobs) {
-  const auto counts = show_progress(client, jobs, Progress(call.io, call.io.err, STDERR_FILENO));
+  const auto counts =
+      show_progress(client, jobs, ProgressLine(call.io, call.io.err, STDERR_FILENO));
   if (!counts) return report(call, "submit", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
 }

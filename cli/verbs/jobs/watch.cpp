@@ -37,7 +37,7 @@ int verb_watch(Invocation& call) {
                   {Errc::invalid_argument, "not with jobs that are named", "--follow"});
   auto jobs = connect_to_jobs(call, words);
   if (!jobs) return report(call, "watch", jobs.error());
-  Progress progress(call.io, call.io.out, STDOUT_FILENO);
+  ProgressLine progress(call.io, call.io.out, STDOUT_FILENO);
   if (json) progress.as_json();
   Result<ProgressCounts> counts;
   if (words.empty()) {

@@ -194,7 +194,8 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
   return {};
 }
 
-void settle_progress(SQLite::Database& db, const Progress& known, Time now, JournalRepair& repair) {
+void settle_progress(SQLite::Database& db, const JournalProgress& known, Time now,
+                     JournalRepair& repair) {
   // What had been committed is as far as it is now: told of is what is lost, once.
   const auto commits = commits_of(db);
   if (commits < known.commits)

@@ -417,7 +417,7 @@ Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) cons
   return last_over_;
 }
 
-const ActiveJob& JobManager::spokesman_of(const ActiveJob& job) const {
+const ActiveJob& JobManager::representative_task(const ActiveJob& job) const {
   const auto found = arrays_.find(job.id);
   if (found == arrays_.end() || job.life.state != JobState::sched) return job;
   const JobId last(job.id.value() + found->second.count());

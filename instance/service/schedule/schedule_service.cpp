@@ -127,7 +127,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
     about.reason = "it has what it needs: " + record->nodelist;
   if (const ActiveJob* job = uses_.jobs.find(id);
       job != nullptr && job->life.state <= JobState::sched)
-    add_cause(uses_.jobs.spokesman_of(*job), about);
+    add_cause(uses_.jobs.representative_task(*job), about);
   return about;
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "instance/basics/clock.hpp"
-#include "instance/basics/portions.hpp"
+#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "instance/manager/queue_gates.hpp"
@@ -28,7 +28,7 @@ class ScheduleService {
     QueueGates& gates;
     JobManager& jobs;
     Reservations& reservations;
-    Portions& portions;
+    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   ScheduleService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}

@@ -74,7 +74,7 @@ TEST(Rights, WhatIsOnlyLookedAtChangesNothing) {
     EXPECT_FALSE(look && is_audited(right.topic)) << right.topic;
     EXPECT_FALSE(look && is_repeated(right.topic)) << right.topic;
     // What an instance that is gone could still do is to be looked at.
-    if (right.gone != Gone::refusal) {
+    if (right.when_ended != WhenEnded::refusal) {
       EXPECT_TRUE(look) << right.topic;
     }
   }
@@ -83,9 +83,9 @@ TEST(Rights, WhatIsOnlyLookedAtChangesNothing) {
   for (const char* topic : {"submit", "shutdown", "job.input", "record", "lease", "no-such-topic"})
     EXPECT_FALSE(is_look(topic)) << topic;
   EXPECT_TRUE(is_repeated("agent.report") && is_repeated("job.input") && !is_repeated("submit"));
-  EXPECT_EQ(answer_of_gone("job.attach"), Gone::output);
-  EXPECT_EQ(answer_of_gone("submit"), Gone::refusal);
-  EXPECT_EQ(answer_of_gone("no-such-topic"), Gone::refusal);
+  EXPECT_EQ(answer_when_ended("job.attach"), WhenEnded::output);
+  EXPECT_EQ(answer_when_ended("submit"), WhenEnded::refusal);
+  EXPECT_EQ(answer_when_ended("no-such-topic"), WhenEnded::refusal);
 }
 
 TEST(Rights, EveryRowHasAHandlerAndALineForPeople) {

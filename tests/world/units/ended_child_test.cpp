@@ -19,14 +19,14 @@ class EndedChildTest : public WithFakeChild {
 };
 
 TEST_F(EndedChildTest, WhatItsJournalSaysIsTheLastWord) {
-  msg::Remains remains;
+  msg::DeadChild remains;
   remains.is_there = true;
   remains.jobs = {record_at("/1/5", "INACTIVE")};
   EXPECT_EQ(end_child(remains, "/1/5").result, "COMPLETED");
 }
 
 TEST_F(EndedChildTest, OpenJobsAreClosedWithWhatCouldNotBeRead) {
-  msg::Remains remains;
+  msg::DeadChild remains;
   remains.problems = {"of instance /1, its journal: database disk image is malformed"};
   const auto record = end_child(remains, "/1/5");
   EXPECT_EQ(record.state, "INACTIVE");
@@ -36,13 +36,13 @@ TEST_F(EndedChildTest, OpenJobsAreClosedWithWhatCouldNotBeRead) {
 
 // It had said hello, so that it had one.
 TEST_F(EndedChildTest, AJournalThatIsGoneIsNotOneThatHadNothing) {
-  const auto record = end_child(msg::Remains{}, "/1/5");
+  const auto record = end_child(msg::DeadChild{}, "/1/5");
   EXPECT_EQ(record.state, "INACTIVE");
   EXPECT_THAT(record.reason, HasSubstr("is not there any more"));
 }
 
 TEST_F(EndedChildTest, AReaderThatDoesNotGetOnIsGivenUp) {
-  msg::Remains remains;
+  msg::DeadChild remains;
   remains.is_there = true;
   remains.next = "/1|0|7";
   const auto record = end_child(remains, "/1/5");
@@ -52,7 +52,7 @@ TEST_F(EndedChildTest, AReaderThatDoesNotGetOnIsGivenUp) {
 
 // A backup, an sqlite3 that somebody has forgotten, a lock of a file server that nobody gives back.
 TEST_F(EndedChildTest, AJournalThatSomebodyHasLockedIsWaitedForWithAReasonAndNotForEver) {
-  remains_.busy = true;
+  leftovers_.busy = true;
   lose_child();
   ASSERT_TRUE(answer(*agent_, "agent.report", finished(1)));
   ASSERT_TRUE(until([&] { return record(1).reason.find("another process") != std::string::npos; }));

@@ -13,7 +13,7 @@ void WithFakeChild::SetUp() {
   agent_->answers = [this](const transport::Request& request) {
     if (request.topic() != "agent.capture") return false;
     launch::msg::CaptureReply reply;
-    reply.output = transport::pack(remains_);
+    reply.output = transport::pack(leftovers_);
     request.reply(transport::pack(reply));
     return true;
   };
@@ -52,8 +52,8 @@ void WithFakeChild::lose_child() {
   kept_.clear();  // nobody is left who could be told that they were not answered
 }
 
-msg::JobRecord WithFakeChild::end_child(const msg::Remains& remains, const std::string& path) {
-  remains_ = remains;
+msg::JobRecord WithFakeChild::end_child(const msg::DeadChild& remains, const std::string& path) {
+  leftovers_ = remains;
   if (child_ != nullptr) lose_child();
   EXPECT_TRUE(answer(*agent_, "agent.report", finished(1)));
   EXPECT_TRUE(until([&] { return state(1) == "INACTIVE"; }));

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "msg/remains.hpp"
+#include "msg/dead_child.hpp"
 #include "tests/world/units/scene.hpp"
 
 namespace holon::world {
@@ -22,7 +22,7 @@ class WithFakeChild : public Scene {
   void lose_child();
   // The agent says that the child's processes are gone, and what a reader of its journal answers.
   // Returns the record of a job below it when the child's job is over.
-  msg::JobRecord end_child(const msg::Remains& remains, const std::string& path);
+  msg::JobRecord end_child(const msg::DeadChild& remains, const std::string& path);
   Result<msg::Empty> send_records(std::vector<msg::JobRecord> jobs) {
     return call<msg::Empty>(*child_, "record", msg::Records{std::move(jobs)});
   }
@@ -57,7 +57,7 @@ class WithFakeChild : public Scene {
   Peer* child_ = nullptr;
   msg::Hello hello_;
   // What the reader of a gone child's journal says: had there been one, it had no jobs.
-  msg::Remains remains_;
+  msg::DeadChild leftovers_;
   std::vector<msg::JobRecord> knows_;  // what the child answers to "jobs"
   std::map<std::string, int> asked_;   // of it, by topic
   bool silent_ = false;                // it answers nothing

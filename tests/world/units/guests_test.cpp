@@ -13,7 +13,7 @@ namespace {
 namespace lm = launch::msg;
 using ::testing::IsEmpty;
 
-class GuestsTest : public Scene {
+class InvitedNodesTest : public Scene {
  protected:
   // An instance of one node, to which others may be added.
   void begin(const std::vector<std::string>& more = {}) {
@@ -75,7 +75,7 @@ class GuestsTest : public Scene {
 };
 
 // Its agent has yet to end what an earlier broker has given up, and may never say hello again.
-TEST_F(GuestsTest, ANewNodeGetsNothingBeforeItsAgentIsWelcome) {
+TEST_F(InvitedNodesTest, ANewNodeGetsNothingBeforeItsAgentIsWelcome) {
   begin();
   const auto given = place();
   auto hello = hello_at(given, 8);
@@ -90,7 +90,7 @@ TEST_F(GuestsTest, ANewNodeGetsNothingBeforeItsAgentIsWelcome) {
   EXPECT_TRUE(until([&] { return state(job) == "RUN"; }, 10 * kSecond));
 }
 
-TEST_F(GuestsTest, ANodeThatHasLeftIsNotCountedUntilItComesBack) {
+TEST_F(InvitedNodesTest, ANodeThatHasLeftIsNotCountedUntilItComesBack) {
   begin();
   const auto shown = [&] { return core().node_view.self(core().clock.now()); };
   const auto first = place();
@@ -117,7 +117,7 @@ TEST_F(GuestsTest, ANodeThatHasLeftIsNotCountedUntilItComesBack) {
 }
 
 // It is drained, and that its agent is away is no news; also for the next broker.
-TEST_F(GuestsTest, ANodeThatHasLeftIsNotDownToo) {
+TEST_F(InvitedNodesTest, ANodeThatHasLeftIsNotDownToo) {
   begin({"instance.peer-timeout=15s"});
   const auto down = [&] {
     const auto text = answer(user(), "resource.list", msg::Empty{});
@@ -142,7 +142,7 @@ TEST_F(GuestsTest, ANodeThatHasLeftIsNotDownToo) {
 }
 
 // The margin before the end of its batch job (batch.walltime-margin) has begun already.
-TEST_F(GuestsTest, ANodeThatComesBackTooLateIsSentHome) {
+TEST_F(InvitedNodesTest, ANodeThatComesBackTooLateIsSentHome) {
   begin();
   const auto before = place();
   leave(come(before, hello_at(before, 8)));
@@ -155,7 +155,7 @@ TEST_F(GuestsTest, ANodeThatComesBackTooLateIsSentHome) {
   EXPECT_TRUE(until([&] { return is_sent_home(guest); }, 10 * kSecond));
 }
 
-TEST_F(GuestsTest, ANodeThatComesBackIsKeptByALaterBroker) {
+TEST_F(InvitedNodesTest, ANodeThatComesBackIsKeptByALaterBroker) {
   begin();
   const auto first = place();
   leave(come(first, hello_at(first, 8)));
@@ -170,7 +170,7 @@ TEST_F(GuestsTest, ANodeThatComesBackIsKeptByALaterBroker) {
 }
 
 // The agent that was told to end is not the one that was given the place.
-TEST_F(GuestsTest, TheAgentThatHasLeftIsSentHomeByALaterBroker) {
+TEST_F(InvitedNodesTest, TheAgentThatHasLeftIsSentHomeByALaterBroker) {
   begin();
   const auto first = place();
   Peer& guest = come(first, hello_at(first, 8));

@@ -63,8 +63,9 @@ struct Life {
             *resource::ResourceStore::load(*read_resources({"shape", shape, false}), {}))),
         scheduler(std::move(*qmanager::Scheduler::create(settings(), store))),
         gates(journal, scheduler),
-        hosting(store.graph(), agents),
-        jobs(journal, clock, scheduler, gates, store, hosting, outside, config, "/", "/out") {
+        nodes_of_agents(store.graph(), agents),
+        jobs(journal, clock, scheduler, gates, store, nodes_of_agents, outside, config, "/",
+             "/out") {
     EXPECT_TRUE(jobs.recover({}, time));
   }
   qmanager::SchedulerConfig settings() const {
@@ -79,7 +80,7 @@ struct Life {
   resource::ResourceStore store;
   qmanager::Scheduler scheduler;
   QueueGates gates;
-  Hosting hosting;
+  NodesOfAgents nodes_of_agents;
   Noted outside;
   JobManager jobs;
 };

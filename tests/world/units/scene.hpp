@@ -61,7 +61,7 @@ class LoneBroker final : public Process {
  public:
   LoneBroker(Machine& machine, instance::BrokerOptions options);
   ~LoneBroker() override;
-  const instance::Core& core() const { return *broker_->core(); }
+  const instance::Instance& core() const { return *broker_->core(); }
   // As its supervisor does.
   void tell(const std::function<void(instance::Broker&)>& what);
 
@@ -85,7 +85,7 @@ class Scene : public ::testing::Test {
   void begin_broker(std::vector<std::string> conf, const std::string& resources = "node=1/core=2",
                     std::size_t agents = 1, std::vector<std::string> hosts = {});
   void restart_broker();
-  const instance::Core& core() const { return broker_->core(); }
+  const instance::Instance& core() const { return broker_->core(); }
   std::string uri() const { return "ipc://" + options_.runtime_dir + "/broker"; }
   Peer& peer(const std::string& name, pid_t pid = 0);
   // An agent's, over the way that asks for a key.

@@ -1,0 +1,71 @@
+// agent_admission.hpp - the broker's side of agents on other nodes: whose key is whose, and which
+// place somebody with an invitation gets.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "instance/agents/invited_nodes.hpp"
+#include "instance/basics/options.hpp"
+#include "launch/messages.hpp"
+#include "transport/principal.hpp"
+
+namespace holon::instance {
+
+// The name of the key of the run's own invitation, which its launcher hands over
+// (transport::Principal). Those of people are "join 0", "join 1", ...
+inline constexpr const char* kJoiner = "join";
+bool is_joiner(const transport::Principal& who);
+
+// Is the other end of this connection the agent of that rank, as far as its key says? An agent
+// on this machine shows no key: it has a secret to prove its rank by.
+bool may_be_agent(const transport::Principal& who, std::uint32_t rank);
+// Has it shown the key of any agent?
+bool is_agent(const transport::Principal& who);
+// How it is called where it speaks for itself, and where it has said who a user of its node is.
+std::string name_of_agent(std::uint32_t rank);
+// Is it a user of another node, by the word of the agent of that rank?
+bool is_vouched_by(const transport::Principal& who, std::uint32_t rank);
+
+class AgentAdmission {
+ public:
+  AgentAdmission(const BrokerOptions& options, Duration orphan_timeout);
+
+  // As an earlier broker of this run has kept them. REQUIRES: no place was given yet.
+  void restore(InvitedNodes guests);
+  const InvitedNodes& guests() const { return invited_; }
+
+  // The key of a new invitation, by which `uses` nodes may come until then, on the wall clock; also
+  // such that the instance was not started with. Errors: unsupported (libzmq).
+  Result<transport::KeyPair> invite(Time until, std::uint64_t uses);
+
+  // The owner of the public key: kJoiner, "join 2", "agent 3"; "": the key is unknown.
+  std::string name_of(const std::string& public_key) const;
+
+  // The place of the node that asks. `is_connected`: is the agent of this rank connected? Errors:
+  // not_found (no host of the instance), exists (the place is taken), denied.
+  Result<launch::msg::JoinReply> place_for(
+      const launch::msg::JoinRequest& ask,
+      const std::function<bool(std::uint32_t rank)>& is_connected) const;
+  // The same by an invitation of people, which is used up by it; a host that is new becomes the
+  // last of guests(). `wall`: now. Errors: as above; denied where the invitation is used or
+  // expired.
+  Result<launch::msg::JoinReply> place_for_invited(
+      const transport::Principal& who, const launch::msg::JoinRequest& ask,
+      const std::function<bool(std::uint32_t rank)>& is_connected, Time wall);
+
+ private:
+  Result<std::uint32_t> rank_of(const launch::msg::JoinRequest& ask) const;
+  Result<InvitedNodes::Invitation*> invitation_of(const transport::Principal& who, Time wall);
+  Status add_invited(const std::string& host);
+  void expect(const InvitedNodes::Node& node);
+
+  std::vector<std::string> hosts_;  // by rank
+  BrokerOptions::Secrets secrets_;
+  InvitedNodes invited_;
+  Duration orphan_timeout_;
+};
+
+}  // namespace holon::instance

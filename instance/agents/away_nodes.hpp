@@ -1,0 +1,70 @@
+// away_nodes.hpp - nodes whose agent has been away for too long count as down, with that as the
+// reason, until it is back. Kept in the journal: a broker that comes after this one gives nothing
+// to them either. What runs there is given up only when the agent, wherever it is, has ended it
+// itself for want of a broker.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "instance/basics/clock.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/request/nodes_of_agents.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class AwayNodes {
+ public:
+  struct Patience {
+    Duration down = 0;                // an agent may be away for so long until its nodes are down,
+    Duration given_up = 0;            // and for so long until what it runs is given up; 0: for ever
+    Duration given_up_of_others = 0;  // the same of those that are not beside the broker
+  };
+  // All must outlive it.
+  AwayNodes(Journal& journal, resource::ResourceStore& store, JobManager& jobs,
+            const NodesOfAgents& nodes_of_agents, InstanceClock& clock, Patience patience);
+
+  // As a broker begins: all agents are away, and nodes that were down are so still. Errors: system.
+  Status restore(Time now);
+  void agent_came(std::uint32_t rank);
+  // `host`: as it called itself.
+  void agent_left(std::uint32_t rank, const std::string& host, Time now);
+  // Its node is known, and it is not welcome yet: nothing is placed there before that.
+  void agent_is_awaited(std::uint32_t rank, const std::string& host, Time now);
+  // Before the commit. Returns when to call it again at the latest.
+  std::optional<Time> turn(Time now);
+
+  // Its node has left the instance in order, and nothing runs there: that it is away is no news.
+  std::function<bool(std::uint32_t rank)> has_left = [](std::uint32_t) { return false; };
+  // What this agent runs is to be given up. Called once, by turn().
+  std::function<void(std::uint32_t rank)> on_given_up = [](std::uint32_t) {};
+
+  bool none() const { return offline_.empty(); }
+  // Who is down for which reason, for people: "node1: its agent has been away since 12:03"; empty:
+  // nobody.
+  std::string reasons() const;
+
+ private:
+  struct Away {
+    Time since = 0;
+    std::string host;
+    bool is_given_up = false;
+  };
+  void take_down(std::uint32_t rank, const Away& how);
+  void close(std::uint32_t rank, const Away& how);
+  void set_up(std::uint32_t rank, bool up);
+
+  Journal& journal_;
+  resource::ResourceStore& store_;
+  JobManager& jobs_;
+  const NodesOfAgents& nodes_of_agents_;
+  InstanceClock& clock_;
+  Patience patience_;
+  std::map<std::uint32_t, Away> away_;
+  std::map<std::uint32_t, OfflineAgent> offline_;
+};
+
+}  // namespace holon::instance

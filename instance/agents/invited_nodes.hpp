@@ -1,0 +1,41 @@
+// invited_nodes.hpp - what a running instance keeps of nodes that people add to it: the invitations
+// they were given, and the places that nodes have got by them. A value, and its text for the
+// journal, which holds secrets as the journal of an instance with children does.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "transport/curve/admission.hpp"
+
+namespace holon::instance {
+
+struct InvitedNodes {
+  struct Invitation {
+    std::uint64_t number = 0;  // ascending; no two have the same
+    transport::KeyPair key;
+    Time until = 0;          // wall clock
+    std::uint64_t left = 0;  // nodes that may still come with it
+    bool operator==(const Invitation&) const = default;
+  };
+  // Their ranks go on where those of the hosts end that the instance was started with.
+  struct Node {
+    std::string host;
+    transport::KeyPair key;
+    std::string secret;
+    bool operator==(const Node&) const = default;
+  };
+  std::vector<Invitation> invitations;  // the last ones, also those that are used or expired
+  std::vector<Node> nodes;
+
+  bool operator==(const InvitedNodes&) const = default;
+};
+
+std::string write_invited_nodes(const InvitedNodes& guests);
+// Errors: invalid_argument.
+Result<InvitedNodes> parse_invited_nodes(std::string_view text);
+
+}  // namespace holon::instance

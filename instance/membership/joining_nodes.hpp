@@ -1,0 +1,54 @@
+// joining_nodes.hpp - nodes whose agent comes after the instance has begun: their units are added
+// to the resource graph and the plan, and are kept in the journal, so that every later broker has
+// them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "instance/journal/journal.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/request/nodes_of_agents.hpp"
+#include "instance/resources/drains.hpp"
+#include "instance/resources/resources.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class JoiningNodes {
+ public:
+  // `hosts`: by rank, as of BrokerOptions. All must outlive it.
+  JoiningNodes(Journal& journal, resource::ResourceStore& store, NodesOfAgents& nodes_of_agents,
+               JobManager& jobs, Drains& drains, std::vector<std::string> hosts)
+      : journal_(journal),
+        store_(store),
+        nodes_of_agents_(nodes_of_agents),
+        jobs_(jobs),
+        drains_(drains),
+        hosts_(std::move(hosts)) {}
+
+  // Before the commit. All of the node's units are up and free, and jobs that wait for them are
+  // looked at again. Nothing has changed where it fails. Errors: unsupported (declared resources),
+  // not_found (its topology is given by a digest only, and none of the instance's has that),
+  // invalid_argument (not a topology), exists (a node of that name or rank is here), system. O(V).
+  Status take_in(NodeTopology node);
+
+  // One more may come, with the rank behind the last one.
+  void expect(std::string host) { hosts_.push_back(std::move(host)); }
+
+  // That these ranks are still to come, as a clause: "n[2-3] have not come yet"; "": of none.
+  std::string awaited(const std::vector<std::uint32_t>& ranks) const;
+
+ private:
+  Status check_new(const NodeTopology& node) const;
+  std::string own_host() const;
+
+  Journal& journal_;
+  resource::ResourceStore& store_;
+  NodesOfAgents& nodes_of_agents_;
+  JobManager& jobs_;
+  Drains& drains_;
+  std::vector<std::string> hosts_;
+};
+
+}  // namespace holon::instance

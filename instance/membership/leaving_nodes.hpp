@@ -1,0 +1,105 @@
+// leaving_nodes.hpp - nodes that leave the instance in order: they take no new work, what runs
+// there ends, and then their agent does.
+//
+// That a node leaves is kept with its drain (NodeLeave): a broker that is started again goes on
+// with it, though nobody waits for its answer any more.
+#pragma once
+#include <cstdint>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "instance/agents/agents.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/request/nodes_of_agents.hpp"
+#include "instance/resources/drains.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class LeavingNodes {
+ public:
+  // All must outlive it.
+  LeavingNodes(resource::ResourceStore& store, const NodesOfAgents& nodes_of_agents,
+               JobManager& jobs, Agents& agents, Drains& drains, AfterCommit& after_commit)
+      : store_(store),
+        nodes_of_agents_(nodes_of_agents),
+        jobs_(jobs),
+        agents_(agents),
+        drains_(drains),
+        after_commit_(after_commit) {}
+
+  // "node.leave" (msg::LeaveRequest), answered once the agent is told to end. `wall`: now.
+  void ask(const transport::Request& request, Time wall, Time now);
+  // The same, because the node will be gone soon, and nobody waits for an answer. Jobs that would
+  // last longer than `end` fail with the loss of their node, the others end by themselves;
+  // kTimeMax: all do. What was asked to leave before goes on with that.
+  struct Reason {
+    std::string why;
+    Time end = 0;
+  };
+  void send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now);
+  // Its agent is here to stay, and nobody has anything on it, now or later.
+  bool is_idle(std::uint32_t rank) const;
+  // What an earlier broker of this run knew of nodes that were about to come back.
+  void restore();
+  // Before the commit, and before it is decided which nodes leave: whoever was sent home and is
+  // here is told again, and nodes whose next agent has come take work again.
+  void look_after_all();
+  // Before the commit: nodes on which nothing is left are sent home.
+  void turn();
+  // Was its agent told to end? It may still be on its way out.
+  bool is_sent_home(std::uint32_t rank) const { return sent_home_.contains(rank); }
+  // Has this node left, or is it about to? Known from the journal, too.
+  bool has_left(std::uint32_t rank) const;
+  // It has, and nothing runs there any more.
+  bool is_gone(std::uint32_t rank) const { return has_left(rank) && jobs_on(rank).empty(); }
+  // All that are gone; the graph knows them still. O(nodes), and O(jobs that run) for each that has
+  // left.
+  std::vector<resource::VertexId> gone() const;
+  // Somebody was given its place: when that agent has come the node takes work again.
+  void expect_back(std::uint32_t rank, Time wall);
+  // Of an earlier run: nodes that had left it take work again if this one has them.
+  void forget();
+  // The instance ends: who waits is told so.
+  void close(const Error& why);
+
+ private:
+  struct Node {
+    std::uint32_t rank = 0;
+    std::string host;
+  };
+  struct Leaving {
+    Node node;
+    transport::Request request;
+  };
+  // An agent that is to end: the process, and the connection over which it was told last;
+  // PeerId{0}: it was away. What was told over one that is lost may be lost with it.
+  struct SentHome {
+    std::uint64_t incarnation = 0;
+    transport::PeerId told_to{0};
+    bool is_replaced = false;  // somebody was given its place since
+  };
+  Result<Node> node_named(const std::string& host) const;
+  Status can_leave(const Node& node) const;
+  void look_after(std::uint32_t rank, SentHome& agent);
+  void send_home(std::uint32_t rank);
+  void go_on();
+  std::string name_of(std::uint32_t rank) const;
+  bool has_left(const Node& node) const;
+  void take_back(const std::string& host);
+  std::vector<JobId> jobs_on(std::uint32_t rank) const;
+
+  resource::ResourceStore& store_;
+  const NodesOfAgents& nodes_of_agents_;
+  JobManager& jobs_;
+  Agents& agents_;
+  Drains& drains_;
+  AfterCommit& after_commit_;
+  std::list<Leaving> leaving_;
+  std::map<std::uint32_t, SentHome> sent_home_;  // by rank
+};
+
+}  // namespace holon::instance

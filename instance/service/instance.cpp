@@ -1,0 +1,403 @@
+#include "instance/service/instance.hpp"
+
+#include <fmt/core.h>
+#include <pwd.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "batch/allocation.hpp"
+#include "instance/basics/text.hpp"
+#include "instance/journal/instance_id.hpp"
+#include "instance/resources/resources.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
+
+constexpr Duration kWalltimePatience = 60'000;  // for the first answer about a node's batch job
+
+// An agent that finds no broker ends its jobs itself, each with its grace. One on another node may
+// be gone with it, and nothing is given to its node before it has come back and ended them.
+Duration given_up_after(const config::Config& config, bool is_far) {
+  if (is_far && config.rejoin_timeout > 0) return config.rejoin_timeout;
+  if (config.orphan_timeout == 0) return 0;
+  const Duration end = config.grace + config.shutdown_timeout;  // of a child instance
+  return saturating_add(config.orphan_timeout, 2 * config.peer_timeout + end);
+}
+
+}  // namespace
+
+Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transport::Server& server,
+                   Journal& the_journal, const config::Config& the_config,
+                   AfterCommit& the_after_commit, Identity who,
+                   std::unique_ptr<resource::ResourceStore> the_store,
+                   qmanager::Scheduler the_scheduler, ParentLink* parent)
+    : identity(std::move(who)),
+      clock(the_clock),
+      config(the_config),
+      store(std::move(the_store)),
+      nodes_of_agents(store->graph(), identity.agents),
+      scheduler(std::move(the_scheduler)),
+      gates(the_journal, scheduler),
+      policies(the_journal, scheduler, the_config),
+      jobs(the_journal, the_clock, scheduler, gates, *store, nodes_of_agents, *this, the_config,
+           identity.path, identity.state_dir + "/output"),
+      access(identity.serves_users, the_config, jobs),
+      reservations(the_journal, scheduler, jobs),
+      drains(the_journal, *store, jobs),
+      joining_nodes(the_journal, *store, nodes_of_agents, jobs, drains, identity.hosts),
+      audit(the_journal, the_clock, the_config.keep_audit),
+      offline(the_journal, *store, jobs, nodes_of_agents, the_clock,
+              {the_config.peer_timeout, given_up_after(the_config, false),
+               given_up_after(the_config, identity.spreads)}),
+      agents({reactor, server, the_journal, jobs, store->graph(), nodes_of_agents, the_after_commit,
+              task_settings()},
+             refusals, offline, identity.agent_secrets),
+      leaving_nodes(*store, nodes_of_agents, jobs, agents, drains, the_after_commit),
+      node_ends(reactor, the_journal, *store, jobs, agents, leaving_nodes,
+                {the_config.walltime_interval, the_config.walltime_margin, kWalltimePatience}),
+      provisions({reactor, clock, the_journal, *store, scheduler, jobs, agents, node_ends,
+                  leaving_nodes, the_after_commit},
+                 provision_settings()),
+      children(
+          server, the_journal, jobs, the_after_commit, refusals,
+          [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
+      awaited(reactor),
+      takeovers(reactor, clock, the_journal, jobs, agents,
+                {identity.binary, identity.path, identity.state_dir}),
+      watchers(jobs, the_journal, the_after_commit, portions),
+      output_log(the_journal, identity.state_dir + "/output"),
+      outputs(reactor, server, jobs, agents, the_after_commit,
+              identity.serves_users ? identity.state_dir + "/output" : std::string()),
+      retention(the_journal, jobs, the_after_commit, the_config.keep, the_config.keep_age,
+                identity.state_dir),
+      inputs(server, jobs, agents, the_after_commit),
+      journal(the_journal),
+      after_commit(the_after_commit),
+      records({identity, jobs, the_journal, children, access, parent}),
+      node_view(
+          {identity, clock, *store, policies, jobs, children, leaving_nodes, ending, read_only_}),
+      parent_(parent) {
+  offline.on_given_up = [this](std::uint32_t rank) {
+    const bool is_far = rank > 0 && identity.spreads;
+    agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
+    if (!leaving_nodes.has_left(rank)) on_node_lost(rank);
+  };
+  offline.has_left = [this](std::uint32_t rank) { return leaving_nodes.is_gone(rank); };
+  agents.on_latecomer = [this](const NodeTopology& node) { return joining_nodes.take_in(node); };
+  agents.on_welcome = [this](const launch::msg::Hello& hello) {
+    node_ends.agent_came(hello, clock.now());
+    provisions.agent_came(hello);
+  };
+  agents.is_sent_home = [this](std::uint32_t rank) { return leaving_nodes.is_sent_home(rank); };
+  refusals.on_logged = [this](const transport::Request& request, const Error& why) {
+    audit.refused(request, why);
+  };
+  outputs.logged = [this](JobId job) { return output_log.read(job); };
+  if (identity.serves_users)
+    jobs.groups_of = [this](const std::string& user) -> const std::vector<std::string>& {
+      return access.groups_of(user, clock.now());
+    };
+  retention.on_forgotten = [this] { output_log.clean(clock.now()); };
+  retention.on_forgetting = [this](JobId first, JobId stop) {
+    output_log.forget(first, stop);
+    agents.forgotten(first, stop);
+  };
+  if (parent_ != nullptr)
+    takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
+  if (config.monitor)
+    schedule_log.emplace(identity.state_dir + "/schedule", jobs, store->graph(), after_commit);
+}
+
+Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
+                                                   InstanceClock& clock, transport::Server& server,
+                                                   Journal& journal, const config::Config& config,
+                                                   AfterCommit& after_commit, Identity identity,
+                                                   resource::ResourceStore store,
+                                                   ParentLink* parent, const Beginning& beginning) {
+  // The scheduler keeps a reference to the store, so the store must be where it stays before the
+  // scheduler is made.
+  auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
+  qmanager::SchedulerConfig settings = config.scheduler;
+  settings.tell_waits = false;  // outlook() is asked when somebody looks at a job
+  settings.show_time = [&clock](Time when, Time now) {
+    return time_text(clock.wall(when), clock.wall(now));
+  };
+  settings.show_length = duration_text;
+  settings.wall_time = [&clock](Time when) { return clock.wall(when); };
+  settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
+  const auto made = std::make_shared<const Instance*>();  // known when the scheduler is
+  settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
+  const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
+  if (grows) settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
+  auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
+  if (!scheduler) return tl::unexpected(scheduler.error());
+  std::unique_ptr<Instance> core(new Instance(reactor, clock, server, journal, config, after_commit,
+                                              std::move(identity), std::move(owned),
+                                              std::move(*scheduler), parent));
+  *made = core.get();
+  core->jobs.grows = grows;
+  core->jobs.help_for = [raw = core.get()](JobId job) { return raw->provisions.note_for(job); };
+  core->jobs.end_waits_for = [raw = core.get()](const ActiveJob& job) {
+    return job.submission->is_instance ? raw->takeovers.waits_for(job.id) : "";
+  };
+  core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
+  if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
+  // Before reservations, which are made anew here beside what is drained. Where they are held
+  // again, their jobs are, too, on drained nodes as on others.
+  if (beginning.fresh)
+    if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
+  if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
+    return tl::unexpected(held.error());
+  if (auto within = core->policies.restore_within(); !within) return tl::unexpected(within.error());
+  // Before the jobs, of which some wait for what these bring.
+  if (auto known = core->provisions.restore(beginning.fresh); !known)
+    return tl::unexpected(known.error());
+  // Before the jobs: one that was a child is over only when what the child left is taken over.
+  if (auto known = core->children.recover(reactor.now()); !known)
+    return tl::unexpected(known.error());
+  if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
+    return tl::unexpected(recovered.error());
+  if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
+  if (!beginning.fresh)
+    if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
+  if (beginning.fresh)
+    core->leaving_nodes.forget();
+  else
+    core->leaving_nodes.restore();
+  if (auto known = core->offline.restore(reactor.now()); !known)
+    return tl::unexpected(known.error());
+  if (auto known = core->node_ends.restore(beginning.fresh); !known)
+    return tl::unexpected(known.error());
+  core->agents.kill_orphans(core->jobs.orphans());
+  core->takeovers.close_strays();
+  return core;
+}
+
+TaskSettings Instance::task_settings() {
+  TaskSettings settings;
+  settings.uri = identity.uri;
+  settings.state_dir = identity.state_dir;
+  settings.serves_users = identity.serves_users;
+  settings.bind = identity.bind;
+  settings.grace = config.grace;
+  settings.mpi = config.mpi;
+  settings.is_one_machine = identity.is_one_machine;
+  settings.output_limit = config.output_limit;
+  settings.keep_memory = config.keep_memory;
+  settings.prolog = config.prolog;
+  settings.epilog = config.epilog;
+  settings.hook_timeout = config.hook_timeout;
+  settings.instance_grace = config.grace + config.shutdown_timeout;
+  settings.token = [this](JobId job) { return children.token(job); };
+  settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
+  // Where all are one user, nobody reaches for what is another's here.
+  if (identity.serves_users)
+    settings.denied = [this](const ActiveJob& job, const std::string& why) {
+      task_denied(job, why);
+    };
+  settings.keep_output = [this](JobId job, const LoggedOutput& written, bool again) {
+    return keep_output(job, written, again);
+  };
+  return settings;
+}
+
+// Once a user and minute: an array may have a million tasks that each name what is another's.
+void Instance::task_denied(const ActiveJob& job, const std::string& why) {
+  const std::string& user = job.life.user;
+  const std::string named = fmt::format("job {}", job.id.value());
+  const std::string line = refusals.note("a task of user " + user, named + ": " + why, clock.now());
+  if (line.empty()) return;
+  spdlog::warn(line);
+  const passwd* const whose = getpwnam(user.c_str());
+  audit.task_denied(named, whose == nullptr ? -1 : std::int64_t{whose->pw_uid}, why);
+}
+
+Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
+  auto jgf = grant_text(store->graph(), *job.allocation);
+  if (!jgf) return tl::unexpected(jgf.error());
+  msg::Grant grant;
+  grant.jgf = std::move(*jgf);
+  const msg::Lease lease = lease_of(job.life.expiration);
+  grant.time_left = lease.time_left;
+  grant.lease = lease.lease;
+  grant.path = jobs.path_of(job.id);
+  grant.name = job.submission->name;
+  grant.bind = identity.bind;
+  return grant;
+}
+
+msg::Lease Instance::lease_of(Time end) const {
+  if (end == 0) return {};
+  return {std::max<Duration>(1, end - clock.now()), end};
+}
+
+Provisions::Settings Instance::provision_settings() const {
+  Provisions::Settings settings;
+  settings.state_dir = identity.state_dir;
+  settings.binary = identity.binary;
+  if (const auto known = read_instance_id(identity.state_dir); known && *known)
+    settings.id = (**known).id;
+  settings.interval = config.walltime_interval;
+  settings.margin = config.walltime_margin;
+  if (const passwd* const user = getpwuid(geteuid()); user != nullptr)
+    settings.user = user->pw_name;
+  const auto around =
+      batch::find_allocation(batch::current_environment(), batch::system_of(config.batch_system));
+  const bool is_in_batch_job =
+      around.system != batch::System::none && around.system != batch::System::holon;
+  if (identity.path != "/")
+    settings.refusal = "a child instance gets its nodes from the instance above";
+  else if (is_in_batch_job)
+    settings.refusal = fmt::format(
+        "this instance runs in {} job {}, and has the nodes of that; one that is to get its nodes "
+        "by batch jobs runs outside of any",
+        batch::title_of(around.system), around.job);
+  else if (!identity.bind)
+    settings.refusal =
+        "its resources were declared, and no node can be added to them; start it without "
+        "--resources";
+  else if (!identity.spreads)
+    settings.refusal =
+        "this instance has one node and listens at its socket only; `holon start --joinable` makes "
+        "one that others can join";
+  return settings;
+}
+
+std::string Instance::awaited_nodes() const {
+  const std::string nodes = joining_nodes.awaited(agents.awaited()), more = provisions.awaited();
+  return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
+}
+
+// A job that is not over runs again, and its output is to go on where this attempt's ends. What has
+// files goes on there: a row of the log would be read instead of them.
+Status Instance::keep_output(JobId job, const LoggedOutput& written, bool again) {
+  if (again && output_log.is_left_with_agent(job))
+    return fail(Errc::system, "it could not be written at the job's end");
+  if (again && output_log.has_files(job)) return {};
+  Status kept = jobs.find(job) == nullptr ? output_log.add(job, written)
+                                          : output_log.add_to_files(job, written);
+  if (!kept) output_log.leave_with_agent(job);
+  return kept;
+}
+
+std::string Instance::reasons_of_outage() const {
+  const std::string drained = drains.reasons(), away = offline.reasons();
+  return drained + (drained.empty() || away.empty() ? "" : "; ") + away;
+}
+
+// Its processes run on, or are gone, where an agent is away.
+std::string Instance::doubt(const ActiveJob& job) const {
+  if (offline.none() || !job.allocation) return {};
+  const auto& graph = store->graph();
+  for (const auto& share : job.allocation->shares)
+    if (const auto unit = graph.find_uniq(share.uniq_id))
+      for (auto v = *unit; v != resource::kNoVertex; v = graph.parent(v))
+        if (!graph[v].up) return offline.reasons();
+  return {};
+}
+
+bool Instance::needs_agent_to_end() const {
+  return provisions.is_cut_off() || jobs.counts().running > 0;
+}
+
+std::optional<Time> Instance::turn(Time now) {
+  portions.turn(kPortions);
+  auto next = takeovers.turn(now);
+  const auto next_away = offline.turn(now);
+  // First: the end of a node that has just come back may be past.
+  leaving_nodes.look_after_all();
+  const auto next_end = node_ends.turn(clock.wall(now), now);
+  leaving_nodes.turn();
+  jobs.schedule(now);
+  const auto next_provision = provisions.turn(now);
+  policies.keep();
+  if (schedule_log) schedule_log->turn(now);
+  const bool forgets = retention.turn(now);
+  agents.settle(now);
+  output_log.keep();
+  const bool compresses = output_log.turn();
+  if (forgets || compresses) return now;
+  if (!portions.empty()) return now;
+  for (const auto& other : {next_away, next_end, next_provision, jobs.next_turn(now),
+                            schedule_log ? schedule_log->next_turn() : std::nullopt})
+    if (other) next = next ? std::min(*next, *other) : other;
+  return next;
+}
+
+void Instance::only_list(const std::string& why) {
+  read_only_ = true;
+  jobs.read_only("nothing is started: " + why);
+}
+
+void Instance::set_lease(Time end, Time now) {
+  if (end == identity.lease_end) return;
+  if (auto moved = store->set_horizon({store->options().horizon.begin, end}); !moved) return;
+  jobs.lease_changed(std::exchange(identity.lease_end, end), now);
+}
+
+void Instance::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {
+  watchers.ended_unstarted(first, last, events);
+}
+
+void Instance::happened(JobId job, const Event& event) {
+  watchers.happened(job, event);
+  on_event();
+  const bool starts = std::holds_alternative<event::Start>(event.body);
+  if (starts || std::holds_alternative<event::RankStart>(event.body)) {
+    outputs.started(job);
+    inputs.started(job);
+  }
+  if (std::holds_alternative<event::RankFinish>(event.body))
+    after_commit.add([this, job] { agents.part_ended(job); });
+  if (starts || std::holds_alternative<event::RankStart>(event.body))
+    after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
+  if (starts || std::holds_alternative<event::RankStart>(event.body))
+    if (const ActiveJob* const known = jobs.find(job);
+        known != nullptr && known->life.preemption.by != 0)
+      preempted(*known);
+  if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
+}
+
+// What is above hears of an array as a whole.
+void Instance::changed(const ActiveJob& job) {
+  if (parent_ == nullptr) return;
+  parent_->changed(jobs.path_of(is_array_task(job) ? array_of(job) : job.id));
+}
+
+void Instance::limit_changed(const ActiveJob& job) {
+  const Time end = job.life.expiration;
+  const Duration limit = jobs.time_limit_of(job);
+  after_commit.add([this, id = job.id, limit, end] {
+    if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
+    children.tell_lease(id, lease_of(end));
+  });
+}
+
+// Told again as its tasks start: who is not there yet hears nothing.
+void Instance::preempted(const ActiveJob& job) {
+  if (job.submission->wishes.checkpoint_signal == 0) return;
+  after_commit.add([this, id = job.id] {
+    if (const ActiveJob* const known = jobs.find(id)) agents.checkpoint(*known);
+  });
+}
+
+bool Instance::may_end(const ActiveJob& job) {
+  if (!job.submission->is_instance || !children.has_begun(job.id)) return true;
+  return takeovers.done(job.id, children.has_told_all(job.id));
+}
+
+void Instance::ended(const msg::JobRecord& record) {
+  const JobId id(record.id);
+  watchers.ended(id);
+  outputs.ended(id);
+  inputs.ended(id);
+  retention.ended(record);
+  if (!record.is_instance) return;
+  children.forget(id);
+  takeovers.forget(id);
+  on_child_ended(id);
+}
+
+}  // namespace holon::instance
