@@ -28,7 +28,7 @@ enum class Why : std::uint8_t {
   policy,          // its queue's policy lets it not overtake those in front
 };
 
-// What the policy that a user wrote has answered about a job of its queue.
+// The answers of a user-written policy about a job of its queue.
 struct PolicyWord {
   std::optional<Rank> rank;
   Time ranked_at = 0;          // when it gave the rank
@@ -41,7 +41,7 @@ struct Job {
   Job() = default;
   Job(std::size_t its_queue, JobRequest&& asked) : queue(its_queue), request(std::move(asked)) {}
 
-  // Beside the front of the request, which a pass reads with it of every job that waits.
+  // Kept beside the front of the request, which a pass reads with it for every waiting job.
   std::size_t queue = 0;  // index
   ShapeId shape = 0;
   Place place = Place::pending;
@@ -51,7 +51,7 @@ struct Job {
   std::int64_t procs = 1;
 
   JobRequest request;
-  std::string detail;  // of `why`: the machine's own words, where it has some
+  std::string detail;  // the machine's own words for `why`, where it has some
   OrderKey key;
   Demand demand;
 
@@ -60,7 +60,7 @@ struct Job {
   Time planned_end = 0;         // when running or reserved
 
   JobId preempted_for;  // it runs, and is to end so that this job can start; 0: it is not
-  // Plan::version when no preemptible jobs could make room for it, and until when that holds.
+  // Plan::version when no preemptible jobs could make room for the job, and until when that holds.
   std::uint64_t no_room_at = 0;
   Time no_room_until = 0;
 
@@ -76,7 +76,7 @@ struct Job {
   }
 
   Boxed<PolicyWord> policy_word;  // of a queue whose policy was asked about it
-  // The place that the policy gave it; null: none yet.
+  // The rank that the policy gave the job; null: none yet.
   const Rank* rank() const {
     return policy_word && policy_word->rank ? &*policy_word->rank : nullptr;
   }

@@ -13,7 +13,7 @@ Status check_range(std::int64_t value, std::int64_t most, const std::string& whe
   return fail(Errc::invalid_argument, fmt::format("{} is not from 1 to {}", value, most), where);
 }
 
-// The policy that the name stands for, and the hooks of one that a user wrote.
+// Sets the policy that the name stands for, and the hooks of a user-written one.
 Status choose_policy(Queue& queue, const QueueConfig& config, const SchedulerConfig& all) {
   if (!is_policy_file(config.policy)) {
     Result<Policy> policy = parse_policy(config.policy);
@@ -32,8 +32,8 @@ Status choose_policy(Queue& queue, const QueueConfig& config, const SchedulerCon
   return {};
 }
 
-// What hooks ask of the engine: that it does not decide before they are asked, and that it keeps
-// what is reserved in whatever order they put the queue.
+// Lets the engine not decide before hooks are asked, and keep reservations in whatever order hooks
+// put the queue.
 void make_room_for_hooks(Queue& queue, bool keep_promises) {
   queue.base = queue.policy;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };

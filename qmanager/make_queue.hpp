@@ -7,7 +7,7 @@
 
 namespace holon::qmanager {
 
-// Without jobs. Errors: invalid_argument, not_found (its policy), with the key.
+// A queue without jobs. Errors: invalid_argument, not_found (its policy), with the key.
 Result<Queue> make_queue(const std::string& name, const QueueConfig& config,
                          const SchedulerConfig& all);
 

@@ -32,7 +32,7 @@ Result<Queue> queue_under(const Scheduler::State& s, const Queue& queue, const s
   return make_queue(queue.name, config, all);
 }
 
-// Where only policies that users wrote look at what was used, it was not counted so far.
+// Begins to count usage, which was not counted if only user-written policies look at it.
 void begin_to_count_usage(Scheduler::State& s, Time now) {
   if (std::exchange(s.accounts().counts_usage, true)) return;
   s.accounts().fairshare.edit().advance(now);
@@ -40,7 +40,7 @@ void begin_to_count_usage(Scheduler::State& s, Time now) {
     s.accounts().job_runs(*std::as_const(s.jobs()).find(id));
 }
 
-// Everybody's place by the policy that the queue has now.
+// Ranks and orders the queue's jobs by its present policy.
 void order_anew(Scheduler::State& s, Queue& queue, Time now) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* const listed = queue.pending.at(slot);
@@ -67,7 +67,7 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   if (!made) return tl::unexpected(made.error());
   if (made->hooks != nullptr) {
     const bool same = queue->hooks != nullptr && queue->config.policy == policy;
-    // A text that was changed may have no use for what the one before it kept: it begins anew then.
+    // A changed program may have no use for the state of the one before it: it then begins anew.
     if (same) static_cast<void>(made->hooks->restore(queue->hooks->state()));
     begin_to_count_usage(s, now);
     made->hooks->begin_pass(now, queue->pending.size());
@@ -153,7 +153,7 @@ std::vector<std::pair<Time, JobId>> planned_ends(const Scheduler::State& s) {
 
 }  // namespace
 
-// A pass for each time at which something ends or is due.
+// Makes a pass for each time at which something ends or is due.
 Scheduler::Starts Scheduler::play(Time now, const std::function<bool()>& enough) {
   Starts starts;
   for (;;) {

@@ -19,27 +19,27 @@ std::string time_text(const SchedulerConfig& config, Time when, Time now) {
   return config.show_time ? config.show_time(when, now) : std::to_string(when);
 }
 
-// What an obstacle is made of; that it was found is noted in the plan.
+// The parts that an obstacle is made of; Plan keeps the obstacle once found.
 using ObstacleParts = Parts<const SchedulerConfig, Plan, const Queues, const Advances>;
 
 class Diagnosis {
  public:
   Diagnosis(ObstacleParts s, const Job& job, Time now) : s_(s), job_(job), now_(now) {}
 
-  // What is in use, or reserved for others; nullopt: nothing that it needs is.
+  // The cause, in use or reserved for others; nullopt: nothing that the job needs is.
   std::optional<Cause> cause() {
     const Obstacle& obstacle = find();
     if (obstacle.shortage) return lacks(*obstacle.shortage);
     const Duration length = s_.queues().length_of(job_);
     if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
-    // Its own reservation is for later because of what is reserved before it.
+    // The job's own reservation is later because of reservations before it.
     if (job_.reserved && *job_.planned <= *obstacle.until) return std::nullopt;
     return reserved_from(*obstacle.until);
   }
 
  private:
-  // Room for jobs of its shape only shrinks as they get longer, and it does so where a
-  // reservation begins: the first one that is in the way is found by halving.
+  // Room for jobs of a shape only shrinks as they get longer, and does so where a reservation
+  // begins: halving finds the first reservation in the way.
   const Obstacle& find() {
     Obstacle& known = s_.plan().obstacles[job_.shape];
     if (known.version == s_.plan().version) return known;
@@ -58,7 +58,7 @@ class Diagnosis {
     return s_.plan().machine->shortage(job_.request, {now_, end});
   }
 
-  // When what is reserved for others is to be theirs, and when nodes leave, ascending.
+  // Begins of reservations for others and times at which nodes leave, ascending.
   std::vector<Time> reservations() const {
     std::vector<Time> begins;
     for (const auto& [begin, id] : *s_.plan().reservations)
@@ -91,14 +91,14 @@ class Diagnosis {
     return cause;
   }
 
-  // "n[3-4]"; empty: none leave then.
+  // Nodes that leave at `when`, "n[3-4]"; empty: none.
   std::string leaving_at(Time when) const {
     for (const Leaving& leaving : s_.plan().machine->leaving(now_))
       if (leaving.when == when) return leaving.nodes;
     return {};
   }
 
-  // Who has what the job needs from then on, or that it is not there any more.
+  // Says who has what the job needs from `when` on, or that it is gone by then.
   std::string taken(Time when, const std::string& whom) const {
     const std::string nodes = leaving_at(when);
     const std::string leave = nodes.empty() ? "" : fmt::format("{} of it gone", nodes);
@@ -148,7 +148,7 @@ class Diagnosis {
   Time now_;
 };
 
-// The rules of its queue keep it back, whatever is free; empty: they do not.
+// The queue's rule that keeps the job back, whatever is free; empty: none does.
 std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> s, const Job& job,
                          Time now) {
   const Queue& queue = s.queues().of(job);
@@ -231,7 +231,7 @@ Cause cause_without_policy(
 
 }  // namespace
 
-// With what the policy of its queue has said of it.
+// The cause, with what the policy of the job's queue has said of the job.
 Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
                const Job& job, Time now) {
   Cause cause = cause_without_policy(s, job, now);

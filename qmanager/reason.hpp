@@ -13,17 +13,17 @@ namespace holon::qmanager {
 
 struct Cause {
   std::string text;
-  // Jobs and advance reservations that have, or have reserved, what it waits for. Where that is
-  // processors, running jobs are not among them.
+  // Jobs and advance reservations that hold, or have reserved, what the job waits for. If that is
+  // processors, running jobs are left out.
   std::vector<JobId> who;
   bool in_use = false;  // processors are in use
 };
 
-// Asks the machine some times, but once for all jobs of a shape until the plan changes.
+// The cause. Asks the machine a few times, but once for all jobs of a shape until the plan changes.
 Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
                const Job& job, Time now);
 
-// How many nodes are out of service, and why, as far as somebody said so; empty: none is.
+// How many nodes are out of service and why, if a reason was given; empty: none is.
 std::string told_outage(Parts<const SchedulerConfig, const Plan> s);
 
 }  // namespace holon::qmanager

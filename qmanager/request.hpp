@@ -29,7 +29,7 @@ struct Consumes {
 };
 
 struct JobRequest {
-  // What a pass reads of every job that waits stands together, in as few cache lines as can be.
+  // Members that a pass reads of every waiting job stand together, in the fewest cache lines.
   JobId id;
   Duration limit = 0;  // ticks; 0: until the horizon (or the queue's default_duration)
   // Processors, for limits, priorities and flat machines; 0: counted from `spec`.
@@ -51,12 +51,11 @@ struct JobRequest {
   // Shared by the jobs of an array; null on a flat machine.
   std::shared_ptr<const resource::Jobspec> spec;
   std::vector<Consumes> consumes;
-  // Those of which each host has so many for the jobs of its queue; set by the scheduler.
+  // Consumables of which each host has so many for the jobs of the queue; set by the scheduler.
   std::vector<Consumes> on_hosts;
-  // How many slots suit it, where that is not one number ("4-16", "2,4,8"): it gets the most that
-  // fit when it is started or reserved for. A slot is a processor on a flat machine, the one slot
-  // at the top of `spec` on a graph; `procs` and the count in `spec` are then those of the
-  // smallest.
+  // Numbers of slots that suit the job, if several do ("4-16", "2,4,8"): it gets the most that fit
+  // when it is started or reserved for. A slot is a processor on a flat machine, the one slot at
+  // the top of `spec` on a graph; `procs` and the count in `spec` are then those of the smallest.
   Boxed<resource::Count> slots;
   // Grid Engine's parallel environment, of the configuration; "": none. A pattern ("mpi*") stands
   // for any that matches it and that the user may use ...
@@ -64,7 +63,7 @@ struct JobRequest {
   std::vector<std::string> environments;  // ... these, if they are several; set by the scheduler
   AllocationRule rule;  // how slots are spread over hosts; the environment's where one is named
   std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
-  // What the submitter said about it beside what it needs, for policies; null: nothing.
+  // Attributes that the submitter gave the job, for policies; null: none.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
 };
 

@@ -153,7 +153,7 @@ void measure(Scheduler::State& state, Job& job) {
   if (job.shape >= state.plan().shapes.size()) state.plan().shapes.resize(job.shape + 1);
 }
 
-// Whether the policy of its queue takes it; not asked of one that was taken before a restart.
+// Why the queue's policy refuses the job; not asked for a job accepted before a restart.
 std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job& job, Time now) {
   const Queue& queue = state.queues().of(job);
   if (!queue.hooks || job.request.admitted || !queue.hooks->has(Hook::admit)) return std::nullopt;
@@ -164,7 +164,7 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
                                 : std::move(opinion.reason);
 }
 
-// What is too large for the nodes that are here waits for those that are still to come.
+// Why the machine refuses it; a job too large for now waits while nodes are to come.
 Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, const Job& job,
                                                       Time now) {
   auto refusal = state.plan().machine->refuses(job.request, now, state.queues().length_of(job));
@@ -182,7 +182,7 @@ void place_in_queue(Scheduler::State& state, Job& job, Time now) {
   enqueue(state, job);
 }
 
-// A job that stood aside has the key that it would have in the list, where no policy gives it.
+// Brings back a job that stood aside; without a policy its key is already what the list needs.
 void bring_back(Scheduler::State& state, Job& job, Time now) {
   if (is_ranked(state.queues(), job)) return place_in_queue(state, job, now);
   state.plan().machine->expect(job.request);
@@ -274,7 +274,7 @@ Status Scheduler::finish(JobId id, Time now) {
       s.accounts().job_ends(*within, now);
     Status finished = inner->finish(id, now);
     if (!finished) return finished;
-    // What it had in one that is over is free for everybody.
+    // The units that the job had in a reservation which is over are free for everybody.
     if (s.advances().all.at(s.advances().of_job->at(id)).over(now)) freed(s);
     s.advances().of_job.edit().erase(id);
     return finished;
@@ -307,15 +307,15 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (end <= job->started) return fail(Errc::invalid_argument, "a job ends after its start", "end");
-  // It holds what it has as long as nobody says that it is over.
+  // The job holds its units as long as nobody says that it is over.
   const Time least = saturating_add(std::max(job->started, now), 1);
   end = std::max(std::min(end, s.plan().machine->horizon().end), least);
   if (job->preempted_for.value() != 0) end = std::min(end, std::max(job->planned_end, least));
   s.progress().clock = std::max(s.progress().clock, now);
-  // What a job holds that is past its end is settled anew in each pass.
+  // Each pass settles anew the units of a job that is past its end.
   if (end == job->planned_end || s.advances().intruders.contains(id)) return {};
   Status moved = s.plan().machine->set_end(id, end);
-  // Which of those that each pass makes anew are in the plan depends on who has asked for them:
+  // Which of the reservations made anew in each pass are in the plan depends on who asked for them:
   // they give way first, so that no kept one does for their sake.
   for (const Kept kept : {Kept::stay, Kept::go}) {
     if (moved || s.plan().reservations->empty()) break;
@@ -427,7 +427,7 @@ Status Scheduler::withdraw(JobId id, Time now) {
 
 namespace {
 
-// `change` sets what the priority comes from.
+// Applies `change`, which sets what the priority comes from.
 template <class Change>
 Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   Job* job = s.jobs().find(id);
@@ -437,7 +437,7 @@ Status reprioritize(Scheduler::State& s, JobId id, Change change) {
     change(*job);
     return {};
   }
-  // A reservation was made for the old place in the queue.
+  // The job's reservation was made for its old place in the queue.
   dequeue(s, *job, s.progress().clock);
   change(*job);
   place_in_queue(s, *job, s.progress().clock);
@@ -485,7 +485,7 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
 
 namespace {
 
-// Reservations that would outlast one of their nodes are made again by the next step().
+// Gives back reservations that would outlast one of their nodes; the next step() makes them again.
 void unreserve_too_long(Scheduler::State& s) {
   std::vector<Job*> lost;
   for (const auto& [when, id] : *s.plan().reservations)
@@ -501,7 +501,7 @@ void unreserve_too_long(Scheduler::State& s) {
 
 void Scheduler::resources_changed() {
   State& s = change();
-  // A node that is back, or stays longer, may have room before a reservation that is kept.
+  // A node that is back, or stays longer, may have room before a kept reservation.
   if (s.plan().machine->resources_changed()) s.progress().released = true;
   for (auto& [id, advance] : s.advances().all) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.queues().aside.edit(), {})) {

@@ -46,8 +46,8 @@ struct QueueConfig {
   std::int64_t max_queue_depth = 1'000'000;  // bounds queue_depth (Fluxion's max-queue-depth)
   std::int64_t reservation_depth = 64;       // of hybrid; easy is 1, conservative all
   std::int64_t max_reservation_depth = 100'000;
-  // Grid Engine's: so many of the jobs that ask for one (JobRequest::reserve) get a reservation,
-  // whatever the policy says; with 0 none, and every job that fits starts.
+  // Grid Engine's max_reservation: the number of jobs, among those that ask (JobRequest::reserve),
+  // that get a reservation, whatever the policy says; 0: none, and every job that fits starts.
   std::optional<std::int64_t> max_reservation;
   // How a job that may start before others is chosen (Maui's BACKFILLPOLICY),
   // engine/pass/windows.hpp. nullopt: first_fit where Maui's weights order the queue, else
@@ -56,23 +56,23 @@ struct QueueConfig {
   BackfillMetric backfill_metric = BackfillMetric::procs;
   std::int64_t backfill_depth = 0;               // candidates for a window; 0: all
   std::int64_t backfill_max_schedules = 10'000;  // sets that greedy tries for a window
-  // For so long after an end, what is free is kept for jobs of so many processors, if one of them
-  // waits (Maui's BFCHUNKSIZE and BFCHUNKDURATION). 0: off.
+  // Ticks after an end in which what is free is kept for jobs of at least so many processors, if
+  // one waits (Maui's BFCHUNKSIZE and BFCHUNKDURATION). 0: off.
   std::int64_t chunk_size = 0;
   Duration chunk_duration = 0;
   Duration default_duration = 0;  // of a job without a limit; 0: until the horizon
   Duration duration_offset =
       0;  // added to every job in planning: from its end until its units are usable
-  // Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X], by X. Not empty: they say who gets a
+  // Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X], by X. If not empty, they say who gets a
   // reservation, in place of the policy's depth.
   std::map<int, ReservationBucket> buckets;
   std::optional<ReservationPolicy> reservation_policy;  // nullopt: the policy's own
   ReservationThreshold threshold;
-  // For so long a kept reservation that is due stays where it is though something of it is down
-  // (Maui's RESERVATIONRETRYTIME).
+  // Ticks that a due kept reservation stays where it is though some of its units are down (Maui's
+  // RESERVATIONRETRYTIME).
   Duration reservation_retry = 0;
-  PreemptRule preempt;       // of its jobs that cannot start
-  bool preemptible = false;  // so are all of its jobs, whatever they ask for
+  PreemptRule preempt;       // for its jobs that cannot start
+  bool preemptible = false;  // all of its jobs are preemptible, whatever they ask for
 
   // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
   std::vector<std::string> properties;
@@ -87,19 +87,19 @@ struct SchedulerConfig {
   QueueConfig defaults;
   std::map<std::string, QueueConfig> queues;  // by name; empty: one queue called "default"
   std::string default_queue = "default";
-  // Grid Engine's way: so many reservations in all queues together, beside what each has as a bound
-  // of its own, and the jobs of all queues are looked at in one order. nullopt: queue by queue.
+  // Grid Engine's bound on the reservations of all queues together, beside each queue's own; the
+  // jobs of all queues are then looked at in one order. nullopt: queue by queue.
   std::optional<std::int64_t> max_reservation;
   std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
   LimitsConfig limits;
   PriorityConfig priority;
   std::map<std::string, QosConfig> qos;  // by name
-  // Whose jobs may count for an account, by its name; "default": for one that has no list.
+  // Users and groups whose jobs may count for an account, by its name; "default": for the others.
   std::map<std::string, AccessList> accounts;
   std::map<std::string, ParallelEnvironment> environments;  // Grid Engine's PEs, by name
   // Policies that users wrote, by the name that a queue's `policy` may have ("mine.lua").
   std::map<std::string, std::shared_ptr<const PolicyProgram>> programs;
-  // Reservations under such a policy outlive the pass, whatever its base policy does.
+  // Reservations under a user-written policy outlive the pass, whatever its base policy does.
   bool keep_promises = true;
   bool tell_waits = true;  // Wait decisions are wanted
   // Words for `when`, seen from `now`, in reasons; none: the number.
@@ -113,8 +113,8 @@ struct SchedulerConfig {
   // Which nodes are still to come, as a clause: "n[2-3] have not come yet"; "": none are. While
   // some are, a job that is too large for what is here waits instead of being refused.
   std::function<std::string()> awaited;
-  // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
-  // does not come to an end can say at which job it is. Null: nowhere.
+  // Holds the number of the job that is looked at, 0 in between: a watcher that finds a pass stuck
+  // can say at which job. Null: not noted.
   std::atomic<std::uint64_t>* looking_at = nullptr;
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
@@ -156,7 +156,7 @@ struct QueueStatus {
       0;  // jobs the last pass looked at that stay pending: "considered k of n"
   QueueCounts counts;
 
-  // What advance reservations add to it: their jobs.
+  // Adds the jobs of an advance reservation.
   void add(const QueueStatus& within);
 };
 
@@ -192,12 +192,12 @@ struct Explanation {
   std::size_t position = 0;     // jobs of its queue that are looked at before it
   std::int64_t considered = 0;  // of so many pending ones the last pass looked at and left so many
   std::size_t pending = 0;
-  // Jobs and advance reservations that have or have reserved what it waits for, soonest over first,
-  // and who is in front.
+  // Jobs and advance reservations that hold or have reserved what the job waits for, soonest over
+  // first, and the job in front.
   std::vector<JobId> in_the_way;
   std::vector<Change> changes;  // cheapest first; empty: none was found
-  // Without a reservation: from here on there is room for it, as planned now and whoever else
-  // waits; nullopt: there is none, or there is room already.
+  // Without a reservation: the time from which there is room for the job, as planned now and
+  // whoever else waits; nullopt: there is none, or there is room already.
   std::optional<Time> room_at{};
   bool has_no_room = false;  // nor will there be any before the end of the resources' lease
 };
@@ -230,13 +230,13 @@ struct Preempt {
 };
 using Decision = std::variant<Start, Reserve, Reject, Wait, Preempt>;
 
-// What became of the wish for an advance reservation.
+// The outcome of a request for an advance reservation.
 struct ReservedAhead {
   std::optional<Reject> refused;    // with the reason; nothing has changed
   std::vector<Decision> decisions;  // else: of a pass that was made first, as a step() gives them
 };
 
-// What a pass may cost before it must hand back; it goes on where it stopped at the next step().
+// The cost at which a pass must hand back; the next step() goes on where it stopped.
 struct Budget {
   std::int64_t jobs = INT64_MAX;
 };
@@ -248,7 +248,7 @@ struct StepResult {
   bool only_ages = false;    // then, and ever after, only priorities will have changed
 };
 
-// What the policy of a queue keeps for later, as PolicyHooks::state() has it.
+// The state that the policy of a queue keeps for later, as PolicyHooks::state() has it.
 struct PolicyState {
   std::string queue;
   std::string policy;
@@ -256,7 +256,7 @@ struct PolicyState {
   JobId advance{};  // the advance reservation in which the policy decides; 0: outside of all
 };
 
-// What went wrong in the policy of a queue that a user wrote.
+// A failure in a user-written policy of a queue.
 struct PolicyTrouble {
   std::string queue;
   std::string policy;
@@ -274,118 +274,115 @@ class Scheduler {
   // The store must outlive the scheduler. Errors: invalid_argument naming the key and what is
   // accepted.
   static Result<Scheduler> create(SchedulerConfig config, resource::ResourceStore& store);
-  // The same over any machine (flat_machine.hpp).
+  // create() over any machine (flat_machine.hpp).
   static Result<Scheduler> create(SchedulerConfig config, std::unique_ptr<Machine> machine);
   Scheduler(Scheduler&&) noexcept;
   Scheduler& operator=(Scheduler&&) noexcept;
   ~Scheduler();
 
-  // Takes the job into its queue. A value with a reason: refused, it can never run (nothing is
-  // kept). Errors: exists, not_found (queue), denied (the queue is disabled), invalid_argument (a
-  // request without sense).
+  // Takes the job into its queue. Returns a reason if the job is refused: it can never run, and
+  // nothing is kept. Errors: exists, not_found (queue), denied (the queue is disabled),
+  // invalid_argument (a request without sense).
   Result<std::optional<Reject>> submit(JobRequest job, Time now);
-  // After a restart: a job that already runs, with the R it was given.
+  // Restores, after a restart, a job that already runs, with the R it was given.
   Status recover(JobRequest job, const resource::Allocation& allocation);
-  // After a restart: this job, which was recovered, is to end at this time so that `for_job` can
+  // Restores, after a restart, that the recovered job is to end by `end` so that `for_job` can
   // start. Errors: not_found.
   Status recover_preemption(JobId job, JobId for_job, Time end, Time now);
-  // The job is over (or was cancelled while running): its resources are free from now.
+  // Ends the job, or its cancelled run: its resources are free from now.
   Status finish(JobId job, Time now);
-  // The planned end of a running job has moved: its limit, or the lease of these resources, is
-  // another one. No end is later than that of the lease. Reservations that are in the way are
-  // made again by the next step(). Errors: not_found; invalid_argument for an end that is not after
-  // its start; overcommitted if an advance reservation is in the way: then the job keeps the end it
-  // had.
+  // Moves the planned end of a running job, as its limit or the lease of the resources has changed;
+  // no end is later than the lease's. Reservations in the way are made again by the next step().
+  // Errors: not_found; invalid_argument for an end that is not after its start; overcommitted if an
+  // advance reservation is in the way: the job then keeps its end.
   Status set_end(JobId job, Time end, Time now);
-  // The time limit of a running job is another one (0: none): its planned end moves as in
-  // set_end(), and is returned. Errors: as of set_end(), overcommitted also where a node of the job
-  // is gone before; nothing has changed then.
+  // Sets the time limit of a running job (0: none): its planned end moves as in set_end() and is
+  // returned. Errors: those of set_end(), overcommitted also where a node of the job is gone
+  // before; nothing has changed then.
   Result<Time> set_limit(JobId job, Duration limit, Time now);
-  // A pending job asks for something else. It keeps its place among those of its urgency, with all
-  // that it has waited; its reservation is void. Policies hear of it as of a cancel and a submit. A
-  // value and errors as of submit(), and not_found (it is not pending): the job waits as before.
+  // Replaces the request of a pending job. The job keeps its place among those of its urgency, with
+  // all that it has waited; its reservation is void. Policies hear of a cancel and a submit.
+  // Returns and errors as submit(), and not_found (not pending): the job then waits as before.
   Result<std::optional<Reject>> replace(JobRequest job, Time now);
   // Takes a pending job out. Errors: not_found.
   Status cancel(JobId job, Time now);
-  // The same of a job that was submitted only to see whether it would be taken: no count shows it.
+  // Like cancel(), for a job submitted only to see whether it would be taken: no count shows it.
   Status withdraw(JobId job, Time now);
-  // Errors: not_found, invalid_argument (above 31).
+  // Sets the user's urgency. Errors: not_found, invalid_argument (above 31).
   Status set_urgency(JobId job, std::uint32_t urgency);
   // Overrides the priority that urgency gives a pending job, until the next set_urgency(). Errors:
   // not_found.
   Status set_priority(JobId job, std::int64_t priority);
-  // Submission and scheduling gates of a queue, in advance reservations as well; one that is
-  // stopped loses its reservations. Errors: not_found.
+  // Opens or closes a queue for submission and scheduling, in advance reservations as well; a
+  // stopped queue loses its reservations. Errors: not_found.
   Status enable_queue(const std::string& name, bool enabled);
   Status start_queue(const std::string& name, bool started);
-  // From now on the policy decides for the queue: a built-in one, or `program`, known as `policy`.
-  // Its order is made anew; reservations are kept where the policy keeps them, and
-  // made anew by the next step() where it makes them in each. Jobs in advance reservations follow.
-  // What `policy` kept for later goes on where the name is the same. Errors: not_found,
-  // invalid_argument; nothing has changed then.
+  // Gives the queue another policy: a built-in one, or `program`, known as `policy`. The order is
+  // made anew; reservations are kept if the policy keeps them, else the next step() makes them
+  // anew. Jobs in advance reservations follow. The policy's state goes on if the name is the same.
+  // Errors: not_found, invalid_argument; nothing has changed then.
   Status set_policy(const std::string& queue, const std::string& policy,
                     std::shared_ptr<const PolicyProgram> program, Time now);
-  // What policies that users wrote keep for later, in advance reservations too: of those where it
-  // has changed since it was taken last.
+  // The states that user-written policies keep for later, in advance reservations too: those that
+  // have changed since they were last taken.
   std::vector<PolicyState> take_policy_states();
-  // Of the queues whose policy has had some. Cheap.
+  // The troubles of queues whose policies have had some. Cheap.
   std::vector<PolicyTrouble> policy_troubles() const;
-  // Of a queue, changed or not; "": it keeps nothing.
+  // The policy state of a queue, changed or not; "": it keeps nothing.
   std::string policy_state(const std::string& queue) const;
-  // Before any job is there; of the policy in an advance reservation where one is named. Errors:
-  // not_found, invalid_argument (the policy has no use for it).
+  // Restores a policy's state before any job is there; within advance reservation `advance`, if
+  // named. Errors: not_found, invalid_argument (the policy has no use for it).
   Status restore_policy_state(const std::string& queue, const std::string& state,
                               JobId advance = {});
-  // When waiting jobs would start if nothing came and everybody took the whole of the time planned:
-  // those that start before `enough` says so, which is asked between two passes. Changes nothing.
+  // The starts of waiting jobs if nothing came and all jobs took the whole of their planned time,
+  // until `enough`, asked between two passes, says to stop. Changes nothing.
   using Starts = std::map<JobId, Time>;
   Starts forecast(Time now, const std::function<bool()>& enough) const;
   struct Forecast {
     Starts starts;
     HookStatus asked;  // of a policy that a user wrote: how it did
   };
-  // The same, had the queue this policy. Errors: as of set_policy.
+  // forecast() as if the queue had this policy. Errors: those of set_policy.
   Result<Forecast> forecast_with(const std::string& queue, const std::string& policy,
                                  std::shared_ptr<const PolicyProgram> program, Time now,
                                  const std::function<bool()>& enough) const;
-  // The waiting jobs that would start now on nodes of `part`, were these here until `end`, by the
-  // node's name; of the jobs that one pass with the budget looks at. Changes nothing. O(V + what is
-  // held), and that pass. Errors: of ResourceStore::grow.
+  // The waiting jobs that would start now on nodes of `part`, if these were here until `end`, by
+  // node name; only jobs that one pass with the budget looks at. Changes nothing. O(V + what is
+  // held), and that pass. Errors: those of ResourceStore::grow.
   using StartsByHost = std::map<std::string, std::vector<JobId>>;
   Result<StartsByHost> starts_on(const resource::GraphSpec& part, Time end, Time now,
                                  Budget budget) const;
-  // Resources came, went or changed status or end, or the horizon moved: blocked jobs are looked at
-  // again.
+  // Notes that resources came, went or changed status or end, or that the horizon moved: blocked
+  // jobs are looked at again.
   void resources_changed();
 
   // Grid Engine's advance reservation: holds resources over an interval for the jobs that name it
-  // (JobRequest::advance). Granted beside what runs, other advance
-  // reservations and kept ones; reservations that each pass makes anew give way. Its number is
-  // of the same kind as the jobs' and none of theirs. Its jobs are scheduled as in a machine of
-  // their own, without the limits and pools of the outside; a step() tells about them too. Errors:
-  // exists, invalid_argument, not_found (its queue, environment).
+  // (JobRequest::advance). It is granted beside running jobs, other advance reservations and kept
+  // ones; those that each pass makes anew give way. Its number is unique among jobs too. Its jobs
+  // are scheduled as in a machine of their own, without outside limits and pools; a step() tells
+  // about them too. Errors: exists, invalid_argument, not_found (its queue, environment).
   Result<ReservedAhead> reserve_ahead(AdvanceRequest request, Time now);
-  // After a restart: with the R it was given. Before recover() of the jobs in it.
+  // Restores, after a restart, a reservation with the R it was given, before recover() of its jobs.
   Status recover_advance(AdvanceRequest request, const resource::Allocation& allocation);
-  // Its waiting jobs are rejected by the next step(); the jobs that still run in it are returned,
-  // for the caller to end, and its resources are free when the last has ended. Errors: not_found.
+  // The next step() rejects its waiting jobs; its running jobs are returned for the caller to end,
+  // and its resources are free when the last has ended. Errors: not_found.
   Result<std::vector<JobId>> cancel_advance(JobId id, Time now);
-  // By number. One that is over, and whose jobs are, is no longer there.
+  // The advance reservations by number, without those that are over and have no jobs.
   std::vector<AdvanceStatus> advances() const;
-  // Are this user's jobs let into it? False: there is none of that number.
+  // May the user's jobs run in the reservation? False: also if there is none of that number.
   bool may_use_advance(JobId id, const std::string& user) const;
 
-  // What a pending job's place in its queue comes from; of a running one, what its priority would
-  // be: nothing depends on it. Errors: not_found.
+  // The parts of a pending job's place in its queue; for a running job, what its priority would be:
+  // nothing depends on it. Errors: not_found.
   Result<PriorityBreakdown> priority(JobId job, Time now) const;
-  // When nothing runs, comes or is reserved: the time from which on the order of a queue, as
-  // priorities age, lets in a job that idle limits or the depth of the queue keep out; nullopt:
-  // none does. An order that lasts for a short while only may be passed over.
+  // If nothing runs, comes or is reserved: when the order of a queue, as priorities age, lets in a
+  // job that idle limits or the depth of the queue keep out; nullopt: never. An order that lasts
+  // only for a short while may be missed.
   std::optional<Time> next_let_in(Time now) const;
-  // From when on use counts for fairshare at `now`; nullopt: it plays no part.
+  // The time from which on use counts for fairshare at `now`; nullopt: it plays no part.
   std::optional<Time> counts_use_since(Time now) const;
-  // Processor-time used before this scheduler was made, for fairshare (a restart). 0 processors
-  // count as one, as for a job that runs.
+  // Charges processor-time used before this scheduler was made, for fairshare (a restart). 0
+  // processors count as one, as for a running job.
   void charge_past(const JobRequest& job, std::int64_t procs, Interval ran);
 
   StepResult step(Time now, Budget budget = {});
@@ -399,18 +396,18 @@ class Scheduler {
     std::size_t position = 0;           // jobs of its queue that are looked at before it
   };
   Result<Outlook> outlook(JobId job) const;
-  // Why it waits, and what would let it start now. Asks the machine some dozen times. Errors:
+  // Why the job waits, and what would let it start now. Asks the machine some dozen times. Errors:
   // not_found.
   Result<Explanation> explain(JobId job, Time now) const;
-  // The whole plan: running jobs by planned end, then reservations by planned start, those among
-  // them that jobs are entitled to and that no pass had a use for yet.
+  // The whole plan: running jobs by planned end, then reservations by planned start, including
+  // those that jobs are entitled to and no pass had a use for yet.
   std::vector<PlannedSpan> plan(Time now) const;
   // Backfill windows: what could start now without delaying anybody, widest first. None if all
   // queues are closed.
   std::vector<Window> windows(Time now) const;
-  // By name.
+  // The closed queues by name.
   std::vector<ClosedQueue> closed_queues(Time now) const;
-  // By name; jobs in advance reservations are among them.
+  // All queues by name; jobs in advance reservations are among theirs.
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
   void check_invariants() const;
@@ -419,13 +416,13 @@ class Scheduler {
   const State& state() const { return *state_; }
 
  private:
-  // For the scheduler that this one runs within.
+  // The state, for the scheduler that this one runs within.
   friend State& state_of(Scheduler& scheduler) { return *scheduler.state_; }
   explicit Scheduler(std::unique_ptr<State> state);
-  // What there is to change; answers to questions are worth nothing after that.
+  // The state to change; earlier answers to questions are void after that.
   State& change();
-  // A fork with the plan made whole, on which questions are asked; the last one there was, or of
-  // the latest time that was told.
+  // A fork with the plan made whole, on which questions are asked; without `now`: the last such
+  // fork, or one at the latest known time.
   Scheduler& asked(Time now) const;
   const Scheduler& asked() const;
   // Errors: not_found. Cheap: no fork.

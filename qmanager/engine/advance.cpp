@@ -17,8 +17,8 @@ using resource::Allocation;
 
 namespace {
 
-// Limits, queues' slots and environments' slots are matters of the outside; of the pools a
-// reservation has what it asked for.
+// The configuration inside an advance reservation: no limits, no slots of queues or environments;
+// its pools have the amounts that were reserved.
 SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& asked,
                               std::int64_t slots) {
   SchedulerConfig config = outside;
@@ -50,12 +50,12 @@ Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held)
   advance.environment = s.plan().machine->settled(held).environment;
   advance.slots = slots;
   advance.inner = std::make_unique<Scheduler>(std::move(*inner));
-  // The gates of its queues are those of the outside.
+  // The queues inside have the gates of the queues outside.
   for (const Queue& queue : s.queues().all) {
     if (!queue.enabled) static_cast<void>(advance.inner->enable_queue(queue.name, false));
     if (!queue.started) static_cast<void>(advance.inner->start_queue(queue.name, false));
     if (s.config().queues.at(queue.name).policy == queue.config.policy && !queue.hooks) continue;
-    // So is the policy, which may be another one than the configuration's by now.
+    // The policy is the outside's too, which set_policy() may have changed by now.
     const Status set = advance.inner->set_policy(queue.name, queue.config.policy, queue.program,
                                                  s.progress().clock);
     if (!set) return set;
@@ -75,7 +75,7 @@ Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
   return {};
 }
 
-// The queue whose rules hold for the reservation, as for a job.
+// The queue whose rules hold for the reservation, as they would for a job.
 Result<const Queue*> queue_for(const Scheduler::State& s, const JobRequest& asked) {
   const std::string& name = asked.queue.empty() ? s.config().default_queue : asked.queue;
   for (const Queue& queue : s.queues().all)
@@ -126,7 +126,7 @@ Result<HeldAhead> hold_ahead(Scheduler::State& s, const AdvanceRequest& request,
 
 }  // namespace
 
-// Asked of a fork first: a request that is refused has changed nothing.
+// A fork is asked first, so that a refused request changes nothing.
 Result<ReservedAhead> Scheduler::reserve_ahead(AdvanceRequest request, Time now) {
   request.when.begin = std::max(request.when.begin, now);
   const Result<HeldAhead> asked = hold_ahead(*state_->fork(), request, now);
@@ -205,8 +205,8 @@ bool Scheduler::may_use_advance(JobId id, const std::string& user) const {
 
 namespace {
 
-// To a job within, the reservation is all there is: what a refusal says of "this instance" holds
-// for the reservation.
+// For a job within, the reservation is the whole machine: "this instance" in a refusal means the
+// reservation.
 std::string said_of(JobId advance, std::string reason) {
   static constexpr std::string_view kWhole = "this instance";
   const std::string name = fmt::format("advance reservation {}", advance.value());

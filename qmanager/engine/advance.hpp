@@ -11,8 +11,8 @@
 namespace holon::qmanager {
 
 struct AdvanceRequest {
-  // What is asked for: id, user (the owner), procs or spec, slots, consumes, environment. Its limit
-  // and queue play no part: `when` is the interval, and jobs name their own queue.
+  // The resources asked for: id, user (the owner), procs or spec, slots, consumes, environment. Its
+  // limit and queue play no part: `when` is the interval, and jobs name their own queue.
   JobRequest resources;
   Interval when;
   std::string name;

@@ -8,8 +8,8 @@ namespace holon::qmanager {
 
 class Machine;
 
-// What a job asks for, with the smallest count of each range; what it got, where it runs. Amounts
-// are in the units of the graph's vertices ("memory", "swap", "disk").
+// The resources a job asks for (the smallest count of each range) or, once it runs, those it got.
+// Amounts are in the units of the graph's vertices ("memory", "swap", "disk").
 struct Demand {
   std::int64_t nodes = 1;  // that the request names, at least 1; on a flat machine each processor
                            // is a node
@@ -20,7 +20,7 @@ struct Demand {
   // processors, memory, swap or disk, times the machine's processors.
   double equivalents = 1;
 
-  // The same for `procs` processors in place of `before`.
+  // This demand with `procs` processors in place of `before`.
   Demand grown(std::int64_t procs, std::int64_t before) const;
   bool operator==(const Demand&) const = default;
 };

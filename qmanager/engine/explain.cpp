@@ -41,7 +41,7 @@ class Explainer {
     const bool in_order =
         queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
     const Duration length = s_.queues().length_of(job_);
-    // What has room as it is waits for something else.
+    // A job that fits as it is waits for something other than resources.
     if (in_order && !is_kept_back(queue) && !fits(job_.request, length) &&
         !s_.accounts().limiter->over(job_, now_, length, false)) {
       shorter(all);
@@ -55,7 +55,7 @@ class Explainer {
   }
 
  private:
-  // By the rules or the depth of its queue, whatever it asked for.
+  // The rules or the depth of the queue keep the job waiting, whatever it asked for.
   bool is_kept_back(const Queue& queue) const {
     switch (job_.why) {
       case Why::not_considered:
@@ -91,7 +91,7 @@ class Explainer {
          fmt::format("a time limit of {} or less", s_.config().length_text(fit - offset))});
   }
 
-  // Fewer of what the request counts first: nodes, slots, or processors on a flat machine.
+  // Asks for fewer of what the request counts first: nodes, slots, or processors on a flat machine.
   void smaller(std::vector<Change>& all) {
     const resource::Jobspec* spec = job_.request.spec.get();
     if (spec != nullptr && (spec->resources.size() != 1 || spec->resources.front().count.min < 2))
@@ -124,7 +124,7 @@ class Explainer {
     return request;
   }
 
-  // The order of its queue or a limit is in its way: a queue that would let it start.
+  // The order of the queue or a limit keeps the job waiting: proposes a queue where it would start.
   void elsewhere(std::vector<Change>& all) {
     if (!fits(job_.request, s_.queues().length_of(job_))) return;
     for (std::size_t i = 0; i < s_.queues().all.size(); ++i) {
@@ -147,7 +147,7 @@ class Explainer {
   Time now_;
 };
 
-// When a job for which enough processors are free, but not where it needs them, is to start.
+// The planned start of a job for which enough processors are free, but not where it needs them.
 std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
   if (job.reserved) return job.planned;
   return s.plan().machine->earliest(job.request, {now, now, s.queues().length_of(job)});
@@ -177,7 +177,7 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   return jobs;
 }
 
-// False: other units may be reserved for it now, or none.
+// False: the job now has other units reserved, or none.
 bool reserve_again(Scheduler::State& s, Job& job, Time now, const Units& reserved) {
   const JobId id = job.request.id;
   const Machine::Outcome again =
@@ -225,7 +225,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   if (job.place != Job::Place::pending) return explanation;
   look_at(s.config(), id);
   explanation.in_the_way = in_the_way(s, job, now);
-  // Its own reservation must not be in its way. One that is due already waits for what is down.
+  // The job's own reservation must not be in its way. If already due, it waits for down units.
   const bool later = job.reserved && *job.planned > now;
   const Units reserved = later ? s.plan().machine->units_of(id) : Units();
   if (later) s.plan().machine->release(id, now);

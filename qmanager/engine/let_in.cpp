@@ -20,8 +20,8 @@ std::vector<const Job*> in_order_of(const Scheduler::State& state, const Queue& 
   return jobs;
 }
 
-// Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
-// order of `t`, if nothing ran?
+// Would a job that idle limits or the depth of the queue keep out be let in at `t`, in the order of
+// that time, if nothing ran?
 bool lets_in_at(const Scheduler::State& s, Time t) {
   Fairshare usage = *s.accounts().fairshare;
   usage.advance(t);
@@ -44,8 +44,8 @@ bool lets_in_at(const Scheduler::State& s, Time t) {
 
 }  // namespace
 
-// Priorities are computed at whole intervals. Doubling finds one at which somebody is let in,
-// halving the first one there is before it.
+// Priorities are computed at whole intervals. Doubling finds one at which a job is let in, halving
+// the first such one before it.
 std::optional<Time> Scheduler::next_let_in(Time now) const {
   const State& s = *state_;
   const Duration interval = s.config().priority.interval;

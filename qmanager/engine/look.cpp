@@ -66,7 +66,7 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
 
 namespace {
 
-// What the policy that a user wrote gave the job in place of the sum.
+// The rank that a user-written policy gave the job in place of the sum.
 void tell_rank(PriorityBreakdown& breakdown, const PolicyWord& word, const std::string& policy) {
   constexpr double kLargest = 9e18;
   const double value = *word.rank->priority;
@@ -182,7 +182,7 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
 
 }  // namespace
 
-// Kept until something changes or becomes due: questions about many jobs cost one fork.
+// The fork is kept until something changes or becomes due: questions about many jobs cost one fork.
 Scheduler& Scheduler::asked(Time now) const {
   WholeFork& whole = state_->whole;
   if (whole.fork == nullptr || now < whole.from || now >= whole.until) {

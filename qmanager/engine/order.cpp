@@ -21,7 +21,7 @@ std::int64_t order_of(double priority) {
   return priority < 0 ? -bits : bits;
 }
 
-// Without a policy that a user wrote: the urgency, or the sum of what is weighted.
+// The priority without a user-written policy: the urgency, or the sum of what is weighted.
 std::int64_t built_in_priority(Parts<const SchedulerConfig, const Queues> state, const Job& job,
                                const Fairshare& usage, Time t) {
   const PriorityConfig& config = state.config().priority;

@@ -6,15 +6,15 @@
 
 namespace holon::qmanager {
 
-// As its priority is at `t`, with what was used until then.
+// The job's key by its priority at `t`, counting what was used until then.
 OrderKey key_at(Parts<const SchedulerConfig, const Queues> state, const Job& job,
                 const Fairshare& usage, Time t);
-// As its priority was when all were computed last.
+// The job's key by its priority when all priorities were last computed.
 OrderKey key_of(Parts<const SchedulerConfig, const Queues, const Accounts, const Progress> state,
                 const Job& job);
-// The same for the jobs of these queues that stand aside: they get their keys whenever those in the
-// lists do, so that a job comes back to the place that it would have if no pass had come to it.
-// O(jobs aside).
+// Renews the keys of jobs that stand aside, in the queues that `of` accepts, whenever keys in the
+// lists are renewed: a job then comes back to the place that it would have without the pass. O(jobs
+// aside).
 void renew_keys_aside(
     Parts<const SchedulerConfig, Jobs, const Queues, const Accounts, const Progress> s,
     const std::function<bool(const Queue&)>& of);

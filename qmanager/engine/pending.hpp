@@ -87,9 +87,9 @@ class PendingList {
     close_gaps();
   }
 
-  // As reorder(), after keys that may have left the order as it was. True: they have not. Else
-  // `last`, the key of one in the list, present or gone, is afterwards that of the job that is
-  // in its place or the nearest in front of it; nullopt: there is none. O(n), O(n log n) if true.
+  // Renews all keys, like reorder(), where the order may not have changed. True: it has. Else
+  // `last`, the key of a job listed now or before, becomes the key of the job in its place or the
+  // nearest in front of it; nullopt: there is none. O(n), O(n log n) if true.
   template <class KeyOf>
   bool rekey(std::optional<OrderKey>& last, KeyOf key_of) {
     std::size_t before = 0;
@@ -135,9 +135,9 @@ class PendingList {
     if (entries.size() % kBlock != 0) live_in.back() = entries.size() % kBlock;
   }
 
-  // One more at `slot` has moved the last one of each block behind it into the next.
+  // An insertion at `slot` has moved the last slot of each block behind it into the next block.
   static void count_inserted(Body& body, std::size_t slot) {
-    bool moved = true;  // what came into the block is a job
+    bool moved = true;  // the slot that came into the block is a job's
     for (std::size_t block = slot / kBlock;; ++block) {
       if (block == body.live_in.size()) body.live_in.push_back(0);
       body.live_in[block] += moved;

@@ -12,7 +12,7 @@
 namespace holon::qmanager {
 namespace {
 
-// Each is a look at all that runs, which a policy's own steps do not pay for.
+// Each pair costs a look at all that runs, which is not counted among a policy's own steps.
 constexpr std::size_t kMostPairs = 64;
 
 }  // namespace
@@ -55,7 +55,7 @@ std::int64_t NodeView::near(const std::string& key, const std::string& value) co
   return count_of(jobs_.with(key, value).below, place_.id.above);
 }
 
-// Where the job had a reservation, what it leaves may suit another one.
+// The units that a reserved job leaves when it is placed elsewhere may suit another job.
 resource::Allocation placed_by_policy(
     Parts<const SchedulerConfig, const Jobs, Plan, Progress, const Queues, Accounts> s,
     const Job& job, resource::Allocation given, Time now) {

@@ -8,8 +8,8 @@
 
 namespace holon::qmanager {
 
-// Where jobs with an attribute run: found out when somebody asks, once for all nodes, for the first
-// 64 pairs of key and value; of others it knows none.
+// Where jobs with an attribute run: found when first asked for, once for all nodes, for the first
+// 64 pairs of key and value; further pairs have no jobs anywhere.
 class AttributePlaces {
  public:
   struct Counts {  // jobs

@@ -5,8 +5,8 @@
 
 namespace holon::qmanager {
 
-// What a policy may know of beside its queue. Of the accounts it asks what users use by now, which
-// is counted up to then.
+// What a policy may know beside its queue. Usage in the accounts is counted up to the time at which
+// it is asked for.
 using PolicyParts = Parts<const SchedulerConfig, const Jobs, const Plan, const Queues, Accounts>;
 
 // Valid as long as the state is not changed elsewhere.
@@ -42,10 +42,10 @@ bool is_ranked(const Queues& queues, const Job& job);
 // is_ranked().
 void rank(Parts<const SchedulerConfig, const Jobs, const Plan, Queues, Accounts> s, Job& job,
           Time now);
-// An event of a job's life, told to the policy of its queue if that wants to know.
+// Tells the policy of the job's queue of an event in the job's life, if the policy wants to know.
 void tell_policy(PolicyParts s, std::string_view event, const Job& job, Time now);
-// What the job, which starts now, holds after the policy of its queue has said where it is best
-// placed. REQUIRES: it holds `given`.
+// The units that a starting job holds once its queue's policy has said where it is best placed.
+// REQUIRES: the job holds `given`.
 resource::Allocation placed_by_policy(
     Parts<const SchedulerConfig, const Jobs, Plan, Progress, const Queues, Accounts> s,
     const Job& job, resource::Allocation given, Time now);

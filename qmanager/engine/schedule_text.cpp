@@ -17,8 +17,8 @@ std::string column(std::string name) {
   return name;
 }
 
-// "license@batch@node0" is of the queue on that host, "license@batch" of a queue on a machine
-// without hosts, "mpi/slots" of an environment, whose line says it anyhow, "license" of everybody.
+// "license@batch@node0" belongs to the queue on that host, "license@batch" to a queue on a machine
+// without hosts, "mpi/slots" to an environment, which has a line anyhow, "license" to everybody.
 struct PoolName {
   std::string resource, queue, host;
   bool of_environment = false;
@@ -77,7 +77,7 @@ class Lines {
   }
 
  private:
-  // Consumables of the queue; its slots are those that the cores tell.
+  // Consumables of the queue, without its slots, which the cores give.
   std::string of_queue(const std::string& host) const {
     std::string text;
     for (const Consumes& use : span_.consumes) {

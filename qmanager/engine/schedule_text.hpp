@@ -34,7 +34,7 @@ struct HostUse {
 struct ScheduleFormat {
   Time epoch = 0;  // in seconds, added to every time
   std::int64_t ticks_per_second = 1;
-  // Empty: the hosts are not decided yet; the slots are then shown as those of the queue.
+  // The hosts of a span. Empty: not decided yet; the slots are then shown as those of the queue.
   std::function<std::vector<HostUse>(const PlannedSpan&)> hosts;
 };
 

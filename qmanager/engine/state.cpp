@@ -47,7 +47,7 @@ void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job) {
   s.progress().unseen = true;
   job.place = Job::Place::pending;
   job.why = Why::not_considered;
-  // Someone new in front of jobs that were considered already: their turn has to be decided again.
+  // A new job in front of jobs that were considered already: their turn is decided again.
   if (is_passed(s, job)) s.progress().dirty = true;
   s.queues().of(job).pending.insert(job.key, &job);
 }

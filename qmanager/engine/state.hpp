@@ -42,8 +42,8 @@ struct Scheduler::State {
   Preemption& preemption() { return preemption_; }
   const Preemption& preemption() const { return preemption_; }
 
-  // The same once more, for what-if: nothing that happens there is seen here. This must not change
-  // as long as the other one is in use.
+  // A copy for what-if: nothing that happens there is seen here. This state must not change as long
+  // as the copy is in use.
   std::unique_ptr<State> fork() const;
 
  private:
@@ -63,7 +63,7 @@ const QosConfig& qos_of(const SchedulerConfig& config, const Job& job);
 inline bool is_preemptible(Parts<const Queues> s, const Job& job) {
   return job.request.preemptible || s.queues().of(job).config.preemptible;
 }
-// This job is the one that is looked at now: where a crash happens, it is known.
+// Notes that this job is looked at now, so that it is known if a crash happens.
 inline void look_at(const SchedulerConfig& config, JobId job) {
   if (config.looking_at != nullptr)
     config.looking_at->store(job.value(), std::memory_order_relaxed);
@@ -75,29 +75,29 @@ inline void look_at(const SchedulerConfig& config, JobId job) {
 void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job);
 // Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
 void dequeue(Parts<Plan, Queues, Progress> s, Job& job, Time now);
-// The machine holds `when` for it, later.
+// Enters the reservation that the machine holds for the job over `when`.
 void reserve(Parts<Plan, Queues> s, Job& job, Interval when);
-// Gives its reservation back.
+// Gives the job's reservation back.
 void unreserve(Parts<Plan, Queues> s, Job& job, Time now);
-// Those of all jobs of the queue.
+// Gives the reservations of all jobs of the queue back.
 void unreserve_queue(Parts<Jobs, Plan, Queues> s, std::size_t queue, Time now);
-// Its reservation has become an allocation on the machine, or was released there.
+// Notes that the job's reservation has become an allocation on the machine, or was released there.
 void no_longer_reserved(Parts<Plan, Queues> s, Job& job);
-// The machine holds `when` for it, from now on.
+// Enters the job as running; the machine holds `when` for it.
 void run(Parts<const Queues, Plan, Accounts, Preemption> s, Job& job, Interval when);
-// The planned end of a running job has moved in the machine's plan: all that counts it follows.
+// Updates all counts after the planned end of a running job has moved in the machine's plan.
 void moved_end(Parts<Plan, Accounts> s, Job& job, Time end);
-// From now on its waiting earns priority, or does not.
+// Sets whether the job's waiting earns priority from now on.
 void count_waiting(Job& job, bool counts, Time now);
 
-// Something is free that was not: all may be different now.
+// Notes that something became free: every earlier finding may be outdated.
 inline void freed(Parts<Plan, Progress> s) {
   ++s.plan().epoch;
   ++s.plan().version;
   s.progress().dirty = true;
 }
 
-// Of a job that names an advance reservation: as submit() and recover().
+// submit() and recover() for a job that names an advance reservation.
 Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);
 Status recover_within(Scheduler::State& state, JobRequest job,
                       const resource::Allocation& allocation);

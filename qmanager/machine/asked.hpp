@@ -23,18 +23,17 @@ class AskedOfMachine {
 
   // ---- of a job
 
-  // Could it run on the idle machine? nullopt: yes; else why not. Errors: a request that makes no
-  // sense.
+  // Could the job run on the idle machine? nullopt: yes; else why not. Errors: a request that makes
+  // no sense.
   virtual Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                                      Duration length) const = 0;
-  // Its number is given to a shape when somebody first asks for it; none is given twice.
+  // The number of the job's shape. A shape gets its number when first asked for; none is reused.
   virtual ShapeId shape_of(const JobRequest& job) const = 0;
   // Processors the job counts for in limits, priorities and metrics, >= 1.
   virtual std::int64_t procs_of(const JobRequest& job) const = 0;
-  // Could it run on what is up now, were it idle? false sends the job aside until resources change.
+  // Could the job run on what is up now, were it idle? If false, it stands aside for a while.
   virtual bool placeable(const JobRequest& job) const = 0;
-  // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
-  // never the reverse.
+  // True: the job certainly cannot start at `now`. A cheap look: false proves nothing.
   virtual bool hopeless(const JobRequest& job, Time now) const = 0;
   // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits. The text may
   // count what is free for a shorter time, if it does not fit for that either.
@@ -56,13 +55,13 @@ class AskedOfMachine {
   // When the first of the nodes that the job holds something on is gone; kTimeMax: they stay.
   virtual Time end_of_nodes(JobId job) const = 0;
   virtual resource::Allocation holding(JobId job) const = 0;
-  // The same with its consumables.
+  // What the job holds, with its consumables.
   virtual Units units_of(JobId job) const = 0;
   // Processors the job holds, now or later. REQUIRES: it holds something.
   virtual std::int64_t procs_held(JobId job) const = 0;
   // The nodes that the job holds something on, each once.
   virtual std::vector<NodeId> nodes_of(JobId job) const = 0;
-  // Their names, of nodes alone.
+  // The names of the nodes that the job holds something on.
   virtual std::vector<std::string> hosts_of(JobId job) const = 0;
   // The request with its environment resolved to the one that the job was placed in. REQUIRES: the
   // job holds something.
@@ -70,14 +69,14 @@ class AskedOfMachine {
 
   // ---- of the machine
 
-  // Certainly nothing can start at `now`, whatever it asks for.
+  // True: certainly no job can start at `now`, whatever it asks for.
   virtual bool exhausted(Time now) const = 0;
   // What is free from `now` on beside all reservations, widest first.
   virtual std::vector<Window> windows(Time now) const = 0;
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;
   virtual std::int64_t free_procs(Time now) const = 0;
-  // Units of another type in all; a machine that counts processors only has none.
+  // Units of another type in all; 0 on a machine that counts processors only.
   virtual resource::Amount total(std::string_view type) const = 0;
   virtual Interval horizon() const = 0;
   // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.

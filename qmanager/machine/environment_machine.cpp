@@ -13,7 +13,7 @@ using resource::Never;
 JobRequest EnvironmentMachine::in(const JobRequest& job, const std::string& environment) const {
   JobRequest one = job;
   one.environments.clear();
-  // Those in which it can never run were left out when it came.
+  // Environments in which the job can never run were left out when it came.
   static_cast<void>(enter_environment(one, environment, environments_->at(environment)));
   return one;
 }
@@ -79,7 +79,7 @@ std::optional<Shortage> EnvironmentMachine::shortage(const JobRequest& job, Inte
   return first;
 }
 
-// `hold` holds something for the job as it is given, or does not.
+// `hold` holds something for the given job, or does not.
 template <class Hold>
 Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> choices, Time now,
                                                         Hold hold) {
@@ -92,7 +92,7 @@ Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> 
   for (const JobRequest& one : choices) {
     Outcome outcome = hold(one);
     if (!std::holds_alternative<Allocation>(outcome)) {
-      // Never is the answer where it is everybody's.
+      // Never is the answer only if it is every choice's.
       if (!failed || std::holds_alternative<Never>(*failed)) failed = std::move(outcome);
       continue;
     }

@@ -59,7 +59,7 @@ class EnvironmentMachine final : public Layer {
 
  private:
   JobRequest in(const JobRequest& job, const std::string& environment) const;
-  // The job in each of its environments; itself where it has no choice.
+  // The job in each of its environments; the job itself where it has no choice.
   std::vector<JobRequest> each(const JobRequest& job) const;
   template <class Hold>
   Outcome where_it_gets_most(std::vector<JobRequest> choices, Time now, Hold hold);
@@ -67,7 +67,7 @@ class EnvironmentMachine final : public Layer {
   Shared<std::map<std::string, ParallelEnvironment>> environments_;
   // The environment chosen for each job that holds something and matched several.
   Shared<std::unordered_map<JobId, std::string>> chosen_;
-  // By those within, one for each environment; one that is asked about gets its number.
+  // Shape numbers by the shapes within, one for each environment; given when first asked for.
   mutable Shared<std::map<std::vector<ShapeId>, ShapeId>> shapes_;
 };
 

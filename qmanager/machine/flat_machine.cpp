@@ -60,7 +60,7 @@ bool FlatMachine::fits(std::int64_t procs, Interval when) const {
          plan_.plan().max_used(when) <= capacity() - procs;
 }
 
-// As many as fit, of the counts that suit the job.
+// Holds as many processors as fit, of the counts that suit the job.
 Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
   if (when.empty() || when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
   const std::int64_t free = capacity() - plan_.plan().max_used(when);
@@ -101,7 +101,7 @@ Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
   return hold(job, {*begin, end_of(*begin, wish.length)});
 }
 
-// From some instant there is room up to its begin; or for all of it, sooner still.
+// The job fits sooner where room lasts up to its begin, or for its whole length.
 std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) const {
   const Held& held = *held_.find(job.id);
   const Time from = std::max(now, horizon_.begin);
@@ -113,7 +113,7 @@ std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) 
                                            .length = held.when.length(),
                                            .cap = cap});
   if (!slide && !hole) return std::nullopt;
-  // With fewer slots than it holds now it may fit sooner.
+  // A job that takes fewer slots than it holds now may fit sooner.
   return job.slots ? from : hole ? hole : slide;
 }
 

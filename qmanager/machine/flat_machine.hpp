@@ -106,7 +106,7 @@ class FlatMachine final : public Machine {
   Interval horizon_;
   mutable resource::SearchedTimeline plan_;  // a question may add to what was searched for in vain
   SharedMap<JobId, Held> held_;
-  // By processors; one that is asked about gets its number.
+  // Shape numbers by processors; given when first asked for.
   mutable Shared<std::unordered_map<std::int64_t, ShapeId>> shapes_;
   mutable Time free_at_ = -1;  // the instant for which free_ holds; -1: none
   mutable std::int64_t free_ = 0;

@@ -32,9 +32,9 @@ class HeldOnMachine {
   virtual Outcome hold_exactly(const JobRequest& job, Interval when, Time now) = 0;
   // Holds a given allocation (recovery).
   virtual Status impose(const JobRequest& job, const resource::Allocation& allocation) = 0;
-  // For a job that has used `units` since when.begin and goes on, though others have reserved them:
-  // holds until when.end those units that nobody else holds between `now` and then, and returns the
-  // rest. REQUIRES: the job holds nothing.
+  // Holds, until when.end, the units of `units` that nobody else holds between `now` and then, and
+  // returns the rest: for a job that has used `units` since when.begin and goes on though others
+  // have reserved them. REQUIRES: the job holds nothing.
   virtual Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) = 0;
 
   // ---- it changes, and ends

@@ -84,7 +84,7 @@ std::vector<Host> free_hosts(const resource::ResourceStore& store, const JobRequ
   return hosts;
 }
 
-// So is everything above it.
+// The vertex and everything above it is up.
 bool is_up(const ResourceGraph& graph, VertexId v) {
   for (; v != resource::kNoVertex; v = graph.parent(v))
     if (!graph[v].schedulable()) return false;
@@ -102,8 +102,8 @@ std::int64_t count_for(const JobRequest& job, const std::vector<std::int64_t>& f
   return 0;
 }
 
-// Where the job's first slots go must be a host that may be its first; where all go to one, no
-// other one will do. False: there is none.
+// Puts a host that may be the job's first in front; where all slots go to one host, drops the
+// others. False: there is none.
 template <class Room, class MayBeFirst>
 bool put_first(std::vector<Host>& hosts, const JobRequest& job, Room room,
                MayBeFirst may_be_first) {
@@ -123,7 +123,7 @@ bool put_first(std::vector<Host>& hosts, const JobRequest& job, Room room,
 
 using Taken = std::map<VertexId, resource::Amount>;
 
-// `slots` of the host's.
+// Takes `slots` slots of the host.
 void take(const Host& host, const SlotNeed& need, std::int64_t slots, const ResourceGraph& graph,
           Taken& taken) {
   for (std::int64_t i = 0; i < slots * need.cores; ++i)
@@ -139,8 +139,8 @@ void take(const Host& host, const SlotNeed& need, std::int64_t slots, const Reso
   }
 }
 
-// What is taken, with what is passed through on the way to it, in the order of a match: children
-// before their parents.
+// The shares of what is taken and of what is passed through on the way to it, in the order of a
+// match: children before their parents.
 std::vector<Share> shares_of(const ResourceGraph& graph, const Taken& taken) {
   std::set<VertexId> passed;
   std::vector<VertexId> all;

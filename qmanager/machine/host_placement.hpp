@@ -20,18 +20,18 @@ struct HostPlacement {
 
 // Does a parallel environment say how its slots are spread?
 bool spread_over_hosts(const JobRequest& job);
-// It gets what the matcher finds for its jobspec.
+// The job gets what the matcher finds for its jobspec.
 bool is_plain(const JobRequest& job);
 // Slots on each node of a job that asks for nodes; else 1.
 std::int64_t slots_a_node(const resource::Jobspec& spec);
-// Why it is not placed now.
+// Why the job is not placed now.
 std::string not_on_hosts(const JobRequest& job);
 
 // Can the job be placed slot by slot? Errors: invalid_argument for a jobspec whose slots are not at
 // the top, or are of anything but cores and units of what stands on hosts beside them.
 Status check_host_placement(const JobRequest& job);
 
-// Could it be placed with every host that is here, or that is up, idle? REQUIRES:
+// Could the job be placed if every host that is here (`only_up`: that is up) were idle? REQUIRES:
 // check_host_placement.
 bool could_be_spread(const resource::ResourceStore& store, const HostPools& pools,
                      const JobRequest& job, bool only_up);

@@ -13,7 +13,7 @@ std::string name_on_host(const std::pair<std::string, std::string>& place) {
   return fmt::format("{}@{}", place.first, place.second);
 }
 
-// INT64_MAX: any number.
+// Slots that `free` units suffice for; INT64_MAX: any number.
 std::int64_t slots_in(const Consumes& use, resource::Amount free) {
   if (use.amount == 0) return INT64_MAX;
   return std::max<resource::Amount>(0, free) / use.amount;

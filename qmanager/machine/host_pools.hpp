@@ -32,13 +32,13 @@ class HostPools {
   // hold over `when`.
   std::int64_t slots_on(const std::string& host, const std::vector<Consumes>& uses,
                         Interval when) const;
-  // Has the host the consumables that a job uses once, on its first host?
+  // Has the host the consumables that the job uses once, on its first host?
   bool may_be_first(const std::string& host, const std::vector<Consumes>& uses,
                     Interval when) const;
 
   // Is there room for so many slots on each of these hosts?
   bool fits(const std::vector<Consumes>& uses, const HostSlots& slots, Interval when) const;
-  // REQUIRES: there is room for it.
+  // REQUIRES: there is room for the job.
   void hold(JobId job, const std::vector<Consumes>& uses, const HostSlots& slots, Interval when);
   // Does nothing for a job that holds nothing.
   void release(JobId job);

@@ -93,7 +93,7 @@ class Layer : public Machine {
   void check_invariants() const override { below_->check_invariants(); }
 
  protected:
-  // A layer over a clone of what is below the other one.
+  // A layer over a clone of what is below `other`.
   Layer(const Layer& other) : below_(other.below_->clone()) {}
   Machine& below() { return *below_; }
   const Machine& below() const { return *below_; }

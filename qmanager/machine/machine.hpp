@@ -18,32 +18,31 @@ namespace holon::qmanager {
 
 class Machine : public AskedOfMachine, public HeldOnMachine {
  public:
-  // The same plan once more, for what-if: what happens to one is not seen by the other. It may look
-  // at what this one was made over, but for that plan. O(what is planned), on a graph also O(V).
+  // A copy of the plan for what-if: changes to one are not seen by the other. The copy may read
+  // what this machine was made over, but not its plan. O(what is planned), on a graph also O(V).
   virtual std::unique_ptr<Machine> clone() const = 0;
-  // A new machine over what the holder holds, with the holder's interval as horizon. Allocations of
-  // it have the names of this machine. Errors: internal faults of the resources' formats.
+  // A new machine over what the holder holds, with the holder's interval as horizon. Its
+  // allocations have the names of this machine. Errors: internal faults of the resources' formats.
   virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;
 
-  // A job like this one has come, and something may be held for it: the plan is kept in a way that
-  // suits it from now on (must_replan()). REQUIRED before a question of the job's place in the
-  // plan.
+  // Prepares the plan for jobs like this one, for which something may be held (must_replan()).
+  // REQUIRED before a question of the job's place in the plan.
   virtual void expect(const JobRequest& job) = 0;
-  // Jobs may come that refuses() tells against: placeable() keeps them aside until there is more.
+  // Lets jobs come that refuses() tells against: placeable() keeps them aside until there is more.
   virtual void expect_growth() = 0;
-  // What is new in `part` is there too, until `end`. REQUIRES: it is a clone. Errors: of
-  // ResourceStore::grow; unsupported (it is made of numbers).
+  // Adds what is new in `part`, until `end`. REQUIRES: this is a clone. Errors: those of
+  // ResourceStore::grow; unsupported (a machine made of numbers).
   virtual Status grow(const resource::GraphSpec& part, Time end) = 0;
-  // What is up, or when it ends, or the horizon, may have changed. True: something is up that was
-  // not, or there for longer, so that what is reserved may have room before its time.
+  // Updates what is up, when it ends, and the horizon. True: something is up that was not, or there
+  // for longer, so that reservations may have room before their times.
   virtual bool resources_changed() = 0;
   // Was the way of planning changed since last asked? Then all reservations must be made again.
   virtual bool must_replan() = 0;
-  // From now on it is to be known which units a reservation has, not only how many. True: all
-  // reservations must be made again.
+  // Records from now on which units a reservation has, not only how many. True: all reservations
+  // must be made again.
   virtual bool settle() = 0;
-  // Each host is to have so many of these consumables, by the names in JobRequest::on_hosts. False:
-  // this machine has no hosts.
+  // Gives each host so many of these consumables, by the names in JobRequest::on_hosts. False: this
+  // machine has no hosts.
   virtual bool add_host_pools(const std::map<std::string, resource::Amount>& each) = 0;
 
   virtual void check_invariants() const = 0;

@@ -101,7 +101,7 @@ Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
   const auto* allocation = std::get_if<Allocation>(&outcome);
   if (allocation == nullptr || job.consumes.empty()) return outcome;
   Held held{job.consumes, allocation->when};
-  // Shares of the smallest number of slots grow with the processors it got.
+  // The number of slots grows from the smallest one with the processors that the job got.
   const std::int64_t slots = least_slots(job) *
                              std::max<std::int64_t>(1, below().procs_held(job.id)) /
                              std::max<std::int64_t>(1, job.procs);

@@ -41,7 +41,7 @@ class PoolMachine final : public Layer {
     resource::Amount occupied = 0;
     resource::Timeline used;
 
-    // That jobs of this machine may have.
+    // The amount that jobs of this machine may have.
     resource::Amount capacity() const { return total - occupied; }
   };
   struct Held {
@@ -51,7 +51,7 @@ class PoolMachine final : public Layer {
 
   // Slots that the consumables have room for over `when`.
   std::int64_t slots_over(const JobRequest& job, Interval when) const;
-  // The first of its consumables that there is not enough of over `when`, and how much there is.
+  // The job's first consumable that is short over `when`, and how much of it is free.
   struct Lack {
     const std::string* pool;
     resource::Amount wanted = 0;
@@ -66,7 +66,7 @@ class PoolMachine final : public Layer {
 
   std::map<std::string, Pool> pools_;
   Shared<std::unordered_map<JobId, Held>> held_;
-  // A shape below with these needs is a shape of its own; one that is asked about gets its number.
+  // Shape numbers by the shape below and the consumables needed; given when first asked for.
   mutable Shared<std::map<std::pair<ShapeId, std::string>, ShapeId>> shapes_;
 };
 

@@ -141,13 +141,13 @@ const resource::Request* find_slot(const std::vector<resource::Request>& request
   return nullptr;
 }
 
-// Which nodes the job keeps to, where it does not take any.
+// The nodes that the job is restricted to, as a clause; "": it takes any.
 std::string nodes_text(const resource::Jobspec& spec) {
   const std::string text = resource::constraint_text(spec.constraints);
   return text.empty() ? text : "; it takes only nodes " + text;
 }
 
-// "(a slot is 1 core, 6 scratch)": where slots are short, of what they are made.
+// The parts of a slot, where slots are short: "(a slot is 1 core, 6 scratch)".
 std::string slot_text(const resource::Jobspec& spec, const std::string& reason) {
   const resource::Request* slot = find_slot(spec.resources);
   if (slot == nullptr || reason.find(" slot") == std::string::npos) return {};
@@ -194,7 +194,7 @@ Machine::Outcome StoreMachine::match_in(resource::ResourceStore& store, const Jo
                                         MatchOp op, Time now, Duration length) const {
   free_at_ = -1;
   auto outcome = store.match(job.id, *job.spec, op, now, length);
-  // What the matcher cannot understand will not be understood later either.
+  // A request that the matcher cannot understand now will not be understood later either.
   if (!outcome) return Never{to_string(outcome.error())};
   return std::move(*outcome);
 }
@@ -204,7 +204,7 @@ Duration StoreMachine::until_horizon(Time from) const {
   return end == kTimeMax ? kTimeMax - from : end - from;
 }
 
-// What is held must be known by its end, for jobs without a limit.
+// Enters the end of what is held into ends_; jobs without a limit need it.
 Machine::Outcome StoreMachine::holds(Outcome outcome) {
   if (const auto* allocation = std::get_if<Allocation>(&outcome)) {
     Ends& ends = ends_.edit();
@@ -257,7 +257,7 @@ std::optional<NotNow> StoreMachine::out_of_horizon(Interval when) const {
   return NotNow{"it would not end before the end of the resources' lease"};
 }
 
-// What the matcher finds, where the consumables of the hosts have room for it too.
+// Allocates what the matcher finds, if the consumables of the hosts have room for it too.
 Machine::Outcome StoreMachine::allocate_in(resource::ResourceStore& store, const JobRequest& job,
                                            Interval when, Time now) const {
   free_at_ = -1;
@@ -273,7 +273,7 @@ Machine::Outcome StoreMachine::allocate_in(resource::ResourceStore& store, const
   return NotNow{not_on_hosts(job)};
 }
 
-// A job that takes a range of slots, or whose slots are spread over hosts.
+// Holds now or later, for jobs with a range of slots or with slots spread over hosts.
 Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
   free_at_ = -1;
   if (auto outside = out_of_horizon(when)) return std::move(*outside);
@@ -284,8 +284,8 @@ Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval 
   return holds(std::move(outcome));
 }
 
-// What hold_now_or_then() would hold. REQUIRES: the job has the number of a question; it may hold
-// something under its own already.
+// The outcome that hold_now_or_then() would have. REQUIRES: the job has the number of a question;
+// it may hold something under its own already.
 Machine::Outcome StoreMachine::would_hold(const JobRequest& job, Interval when, Time now) const {
   if (auto outside = out_of_horizon(when)) return std::move(*outside);
   if (goes_by_host(job)) {
@@ -308,7 +308,7 @@ Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval whe
   return holds(std::move(placed->allocation));
 }
 
-// Empty for a job that uses no consumables of hosts: nothing is counted by host then.
+// The job's slots on each host. Empty: it uses no consumables of hosts, so none are counted.
 HostSlots StoreMachine::slots_on_hosts(const JobRequest& job, const Allocation& allocation) const {
   if (job.on_hosts.empty()) return {};
   return slots_by_host(store_->graph(), allocation, slots_with(job, cores_of(allocation)));
@@ -343,7 +343,7 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   if (anything_down() && !all_up(same))
     return NotNow{"a node that was reserved for it is down, or gone too soon"};
   static_cast<void>(store_.edit().release(job.id));
-  // These units were given back a line above, so they are free.
+  // The units are free: they were given back a line above.
   static_cast<void>(store_.edit().update(same, now));
   return same;
 }
@@ -372,9 +372,9 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
                     [&](Interval when) { return hold_now_or_then(job, when, wish.now); });
 }
 
-// The first of `not_before` and the times at which something ends that suits it; there is no other
-// earliest start. Those that the counters of the whole machine rule out are not searched.
-// `try_over` says what comes of it over an interval.
+// Tries `not_before` and the times at which something ends, in order, and takes the first that
+// suits; no other start is earliest. Times that the counters of the whole machine rule out are
+// skipped. `try_over` tries an interval.
 template <class Try>
 Machine::Outcome StoreMachine::first_time(const JobRequest& job, const Wish& wish,
                                           Try try_over) const {
@@ -474,7 +474,7 @@ Status StoreMachine::set_end(JobId job, Time end) {
   Ends& ends = ends_.edit();
   Time& known = ends.of[job];
   // The store extends an overrunning job from tick to tick, even over units that others have
-  // reserved. Whether they have is seen from the end that was planned.
+  // reserved; a conflict shows only if asked about from the end that was planned.
   const resource::Allocation* held = store_->find(job);
   if (held != nullptr && known > held->when.begin && known < end)
     static_cast<void>(store_.edit().set_end(job, known));

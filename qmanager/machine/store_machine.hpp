@@ -37,21 +37,21 @@ class StoreView {
   const resource::ResourceStore& operator*() const { return *seen_; }
   const resource::ResourceStore* operator->() const { return seen_; }
   resource::ResourceStore& edit() { return to_ask(); }
-  // To match for a question in. REQUIRES: what is held for the question is given back at once.
+  // The store, for a question's match. REQUIRES: what is held for it is given back at once.
   resource::ResourceStore& to_ask() const {
     if (own_ == nullptr) seen_ = own_ = &fork_.emplace(seen_->fork());
     return *own_;
   }
-  // The same with a graph of its own, which may grow. REQUIRES: it is a copy.
+  // Like edit(), with a graph of its own that may grow. REQUIRES: this is a copy.
   resource::ResourceStore& edit_graph() {
     seen_ = own_ = &fork_.emplace(seen_->clone());
     return *own_;
   }
 
  private:
-  // A fork has what its origin has: to make it changes no answer.
+  // Mutable: a fork has what its origin has, so making one changes no answer.
   mutable const resource::ResourceStore* seen_;
-  mutable resource::ResourceStore* own_ = nullptr;  // null: it was not changed yet
+  mutable resource::ResourceStore* own_ = nullptr;  // null: nothing changed yet
   mutable std::optional<resource::ResourceStore> fork_;
 };
 
@@ -117,7 +117,7 @@ class StoreMachine : public Machine {
   void check_invariants() const override;
 
  protected:
-  // The same plan once more: of use as long as the other one stays as it is.
+  // A copy of the plan, of use as long as the other one stays as it is.
   StoreMachine(const StoreMachine&) = default;
   StoreView& store() { return store_; }
 
@@ -129,12 +129,12 @@ class StoreMachine : public Machine {
   };  // what jobs ask for; none: no job has come yet, or something else
 
   struct Shape {
-    std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
+    std::shared_ptr<const resource::Jobspec> spec;  // of one of the shape's jobs
     AllocationRule rule;
     std::vector<Consumes> on_hosts;
-    Unit unit = Unit::none;          // that its jobs ask for
-    std::int64_t cores = 0;          // the least that it asks for
-    std::int64_t all_cores = 0;      // of the nodes, where it takes whole ones
+    Unit unit = Unit::none;          // the unit that its jobs ask for
+    std::int64_t cores = 0;          // the least that its jobs ask for
+    std::int64_t all_cores = 0;      // of the nodes, if it takes whole ones
     std::uint64_t placeable_at = 0;  // status generation of the answer below
     bool placeable = false;
     std::uint64_t satisfiable_at = 0;  // status generation at which it was found to be ...
@@ -148,7 +148,7 @@ class StoreMachine : public Machine {
   };
   static constexpr std::size_t kRecent = 1024;
 
-  // When what is held or planned will be over: of each job, and all in order.
+  // Ends of what is held or planned: by job, and all in order.
   struct Ends {
     std::unordered_map<JobId, Time> of;
     std::multiset<Time> all;
@@ -158,14 +158,14 @@ class StoreMachine : public Machine {
   Unit unit_of(const JobRequest& job) const;
   Unit unit_of(const Shape& shape, const JobRequest& job) const;
   std::int64_t least_cores(const Shape& shape) const;
-  // Are there only numbers to be asked about the job?
+  // Can questions about the job be answered from numbers alone?
   bool goes_by_number(const JobRequest& job) const;
   const JobRequest& counted(const JobRequest& job) const;
   const Shape& shape(const JobRequest& job) const {
     const ShapeId id = shape_of(job);  // may replace what shapes_ refers to
     return (*shapes_)[id];
   }
-  // In this store, which is the machine's own. What it holds there is not in ends_ or host_pools_.
+  // Matches in `store`, the machine's own. What it holds there is not in ends_ or host_pools_.
   Outcome match_in(resource::ResourceStore& store, const JobRequest& job, resource::MatchOp op,
                    Time now, Duration length) const;
   Outcome allocate_in(resource::ResourceStore& store, const JobRequest& job, Interval when,
@@ -184,8 +184,8 @@ class StoreMachine : public Machine {
   Duration until_horizon(Time from) const;
   template <class Try>
   Outcome first_time(const JobRequest& job, const Wish& wish, Try try_over) const;
-  bool anything_down() const;  // or gone some day
-  bool is_more_there();        // than when this was asked last
+  bool anything_down() const;  // or due to leave
+  bool is_more_there();        // than at the last call
   bool all_up(const resource::Allocation& allocation) const;
   std::int64_t free_cores_at_most(Time now) const;
 
@@ -216,7 +216,7 @@ struct StoreOwner {
   resource::ResourceStore own_store;
 };
 
-// The same over a store of its own.
+// A StoreMachine that owns its store.
 class OwningStoreMachine final : private StoreOwner, public StoreMachine {
  public:
   explicit OwningStoreMachine(resource::ResourceStore store)

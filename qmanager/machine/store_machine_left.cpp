@@ -11,7 +11,7 @@ namespace holon::qmanager {
 
 using resource::Allocation;
 
-// A vertex above one that others hold is not its own any more: it is passed through only.
+// A vertex above one that others hold is shared from now on: it is passed through only.
 Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
   leave_uniform();
   const resource::ResourceGraph& graph = store_->graph();

@@ -98,7 +98,7 @@ void StoreMachine::expect(const JobRequest& job) {
   unit_ = unit_of(known, job);
 }
 
-// As the numbers are to see it: one that is to be alone on its nodes has all of their cores.
+// The job as FlatMachine is to see it: a job that is alone on its nodes has all of their cores.
 const JobRequest& StoreMachine::counted(const JobRequest& job) const {
   const std::int64_t cores = least_cores(shape(job));
   if (job.slots || cores == job.procs) return job;

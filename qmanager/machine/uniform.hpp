@@ -13,15 +13,15 @@
 
 namespace holon::qmanager {
 
-// The least a jobspec can be met with, in units of `type`: counts multiplied along the tree, at
-// their smallest.
+// The least number of units of `type` that can meet a jobspec: its smallest counts multiplied along
+// the tree.
 std::int64_t least_units(const resource::Jobspec& spec, std::string_view type);
 
 // Cores of each node, where all cores are in nodes and all nodes have the same below them. O(V).
 std::optional<std::int64_t> cores_of_like_nodes(const resource::ResourceGraph& graph);
 
-// How many cores the jobspec takes, if these are single cores anywhere; or whole nodes of
-// `node_cores` cores each, of which it either asks to be alone on or takes every core.
+// Cores that the jobspec takes, if these are single cores anywhere, or whole nodes of `node_cores`
+// cores each: either alone on them or with every core.
 std::optional<std::int64_t> single_cores(const resource::Jobspec& spec);
 std::optional<std::int64_t> cores_of_whole_nodes(const resource::Jobspec& spec,
                                                  std::int64_t node_cores);

@@ -40,7 +40,7 @@ struct Units {
   std::map<std::string, resource::Amount> pools;
 
   bool empty() const { return allocation.shares.empty() && pools.empty(); }
-  // Both at once.
+  // Adds both the allocation and the pools.
   void add(const Units& other) {
     allocation.shares.insert(allocation.shares.end(), other.allocation.shares.begin(),
                              other.allocation.shares.end());
@@ -50,7 +50,7 @@ struct Units {
   bool operator==(const Units&) const = default;
 };
 
-// Nodes that will be gone from then on.
+// Nodes that will be gone from `when` on.
 struct Leaving {
   Time when = 0;
   std::string nodes;  // a hostlist

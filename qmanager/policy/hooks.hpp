@@ -38,10 +38,10 @@ struct JobView {
   std::int64_t ticks_per_second = 1000;
 };
 
-// What the jobs of a user have, of the whole scheduler.
+// The use that the jobs of a user make of the whole scheduler.
 struct UserUse {
   std::int64_t running = 0;  // jobs
-  std::int64_t procs = 0;    // that these hold
+  std::int64_t procs = 0;    // that these jobs hold
   double used = 0;           // processor-seconds lately, weighted as for fairshare
 };
 
@@ -72,15 +72,15 @@ class PlaceView {
   virtual ~PlaceView() = default;
 
   virtual const std::string& name() const = 0;
-  virtual const std::string& within() const = 0;  // path of what it stands in, "/cluster0/rack1"
+  virtual const std::string& within() const = 0;  // path of the vertex above, "/cluster0/rack1"
   virtual std::int64_t procs() const = 0;         // in it
   virtual std::int64_t free_procs() const = 0;    // of these, now
-  // Jobs with this attribute that run here, and that run here or on what stands beside it.
+  // running(): jobs with this attribute on this node. near(): on it or on nodes beside it.
   virtual std::int64_t running(const std::string& key, const std::string& value) const = 0;
   virtual std::int64_t near(const std::string& key, const std::string& value) const = 0;
 };
 
-// nullopt: none, the base policy decides. The reason is for people, with its place.
+// nullopt: no opinion, the base policy decides. The reason is for people, with its place.
 struct Opinion {
   std::optional<bool> yes;
   std::string reason;
@@ -90,7 +90,7 @@ struct Opinion {
 struct Rank {
   std::optional<double> priority;
   std::string reason;
-  bool lasts = false;  // it was made of what never changes: no need to ask again
+  bool lasts = false;  // made of what never changes: no need to ask again
 };
 
 struct HookStatus {
@@ -106,27 +106,26 @@ class PolicyHooks {
  public:
   virtual ~PolicyHooks() = default;
 
-  // False for all once the policy has been given up, and for one that this pass asks no more.
+  // Is the hook asked? False for all once the policy was given up, or if this pass is done with it.
   virtual bool has(Hook hook) const = 0;
-  // Before the hooks are asked in a pass over so many jobs.
+  // Begins a pass over so many jobs, before hooks are asked.
   virtual void begin_pass(Time now, std::size_t pending) = 0;
   // REQUIRES: a hook that answers yes or no.
   virtual Opinion ask(Hook hook, const JobView& job, const QueueView& queue) = 0;
   virtual Rank rank(const JobView& job, const QueueView& queue) = 0;
-  // nullopt: no opinion, as good as 0; of none of the nodes one: the match policy decides.
+  // nullopt: no opinion, as good as 0; if no node has a score, the match policy decides.
   virtual std::optional<double> score(const JobView&, const PlaceView&, const QueueView&) {
     return std::nullopt;
   }
-  // "submit", "start", "finish", "cancel" or "reject".
+  // `kind`: "submit", "start", "finish", "cancel" or "reject".
   virtual void on_event(std::string_view kind, const JobView& job, const QueueView& queue) = 0;
-  // What the policy keeps for later, as a text, where that is not what it was when this was asked
-  // last; nullopt: nothing new.
+  // The policy's state as a text, if it has changed since the last call; nullopt: nothing new.
   virtual std::optional<std::string> take_state() { return std::nullopt; }
-  // The same whether it has changed or not.
+  // The policy's state, changed or not.
   virtual std::string state() const { return {}; }
-  // Begins anew with what take_state() gave. Errors: invalid_argument; it is then as it was.
+  // Begins anew with a text of take_state(). Errors: invalid_argument; nothing has changed then.
   virtual Status restore(const std::string&) { return {}; }
-  // The same policy once more, for what-if: what it is asked there is not seen here.
+  // A copy of the policy for what-if: what the copy is asked is not seen here.
   virtual std::unique_ptr<PolicyHooks> twin() const = 0;
   virtual HookStatus status() const = 0;
 };
@@ -136,12 +135,12 @@ class PolicyProgram {
  public:
   virtual ~PolicyProgram() = default;
 
-  // A built-in policy (parse_policy).
+  // The name of a built-in policy (parse_policy).
   virtual const std::string& base() const = 0;
   virtual std::unique_ptr<PolicyHooks> hooks() const = 0;
 };
 
-// Is it the name of such a program, "FILE.lua", not of a built-in policy?
+// Is it the name of a program, "FILE.lua", not of a built-in policy?
 bool is_policy_file(std::string_view policy);
 
 }  // namespace holon::qmanager

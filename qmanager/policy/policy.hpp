@@ -18,7 +18,7 @@ inline constexpr std::int64_t kMaxQueueDepth = 1'000'000;
 inline constexpr std::int64_t kMaxReservationDepth = 100'000;
 inline constexpr std::int64_t kHybridReservationDepth = 64;
 
-// In which order jobs are tried that may start before others that wait.
+// The order in which jobs are tried that may start before others that wait.
 enum class BackfillOrder : std::uint8_t {
   queue_order,  // EASY: each in its turn
   first_fit,    // Maui: by backfill windows, widest first; in queue order within each
@@ -34,7 +34,7 @@ enum class BackfillMetric : std::uint8_t {
   equivalent_seconds,
 };
 
-// What becomes of priority reservations when a pass makes new ones (Maui's RESERVATIONPOLICY).
+// The fate of priority reservations when a pass makes new ones (Maui's RESERVATIONPOLICY).
 enum class ReservationPolicy : std::uint8_t {
   current_highest,  // made anew for those who are in front now
   highest,  // once given it is kept until the job runs, and only moves earlier, however many
@@ -42,7 +42,7 @@ enum class ReservationPolicy : std::uint8_t {
   never,    // none is made
 };
 
-// A blocked job gets a reservation only from here on (Maui's RESERVATIONTHRESHOLDTYPE and
+// The threshold from which on a blocked job gets a reservation (Maui's RESERVATIONTHRESHOLDTYPE and
 // RESERVATIONTHRESHOLDVALUE).
 struct ReservationThreshold {
   enum class Type : std::uint8_t {
@@ -57,7 +57,7 @@ struct ReservationThreshold {
   bool operator==(const ReservationThreshold&) const = default;
 };
 
-// What becomes of a preemptible job whose place a job of the queue takes.
+// The fate of a preemptible job whose place a job of the queue takes.
 enum class PreemptMode : std::uint8_t {
   off,  // nobody's place is taken
   cancel,
@@ -66,7 +66,7 @@ enum class PreemptMode : std::uint8_t {
 
 struct PreemptRule {
   PreemptMode mode = PreemptMode::off;
-  Duration grace = 0;  // ticks that a job which checkpoints is left before it is ended
+  Duration grace = 0;  // ticks left to a job that checkpoints before it is ended
 
   bool operator==(const PreemptRule&) const = default;
 };

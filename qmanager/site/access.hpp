@@ -6,10 +6,10 @@
 
 namespace holon::qmanager {
 
-// Names of users, and "@GROUP" for jobs that count for a group (JobRequest::group): what they say.
+// Users by name, and "@GROUP" for the jobs that count for a group (JobRequest::group).
 struct AccessList {
   std::vector<std::string> users;   // empty: everybody
-  std::vector<std::string> xusers;  // none of these, though `users` may have them, too
+  std::vector<std::string> xusers;  // none of these, even if `users` has them
 
   bool admits(const std::string& user, const std::string& group) const;
   bool operator==(const AccessList&) const = default;

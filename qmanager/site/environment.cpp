@@ -17,7 +17,7 @@ std::int64_t sum_of(const Slots& free) {
   return std::accumulate(free.begin(), free.end(), std::int64_t{0});
 }
 
-// The first hosts get what they have.
+// Gives the first hosts all that they have.
 Slots fill_up(std::int64_t count, const Slots& free) {
   Slots given(free.size());
   for (std::size_t host = 0; host < free.size(); ++host) {

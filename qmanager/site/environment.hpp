@@ -15,7 +15,7 @@ namespace holon::qmanager {
 
 struct AllocationRule {
   enum class Kind : std::uint8_t {
-    any,          // not our concern: the match policy decides
+    any,          // the match policy decides
     per_host,     // exactly `slots` on each host
     one_host,     // $pe_slots: all on one
     fill_up,      // $fill_up: all a host has, then the next

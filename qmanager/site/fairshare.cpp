@@ -34,7 +34,7 @@ Fairshare::Window* Fairshare::window_at(Time t) {
   return &windows_[age];
 }
 
-// The clock goes on to `t`; windows that are too old go.
+// Moves the clock on to `t` and drops windows that are too old.
 void Fairshare::roll_to(Time t) {
   const std::int64_t passed = index_of(t) - index_of(counted_to_);
   for (std::int64_t i = 0; i < std::min(passed, config_.depth); ++i) windows_.emplace_front();

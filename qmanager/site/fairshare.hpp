@@ -38,17 +38,17 @@ class Fairshare {
  public:
   explicit Fairshare(FairshareConfig config = {}) : config_(std::move(config)) {}
 
-  // What runs is counted up to `now`. Earlier than the last time: nothing. O(credentials that run x
+  // Counts what runs up to `now`. Earlier than the last time: nothing. O(credentials that run x
   // windows passed, at most depth).
   void advance(Time now);
   // `procs` processors of the job run from `since` on, until ended() at the time last advanced to.
   void started(const JobRequest& job, std::int64_t procs, Time since);
   void ended(const JobRequest& job, std::int64_t procs);
-  // Use that is over, as of a job of an earlier run of the instance. What lies before the windows
-  // that count is left out.
+  // Charges past use, as of a job of an earlier run of the instance. Use before the windows that
+  // count is left out.
   void charge(const JobRequest& job, std::int64_t procs, Interval ran);
 
-  // Processor-ticks that it used, each window weighted.
+  // Processor-ticks that the credential used, each window weighted.
   double used(Credential kind, const std::string& name) const;
   // Percent of all use; 0 when nobody has used anything.
   double usage(Credential kind, const std::string& name) const;
@@ -63,7 +63,7 @@ class Fairshare {
   };
 
   std::int64_t index_of(Time t) const { return t / config_.interval; }
-  // Later than `t`, but for the last instant there is.
+  // The end of the window of `t`: later than `t`, except at the last instant there is.
   Time window_end(Time t) const {
     return saturating_add(index_of(t) * config_.interval, config_.interval);
   }

@@ -21,7 +21,7 @@ constexpr std::size_t at(Measure measure) {
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();
 
-// What a job adds to the sums, were it to run for `length`.
+// The amounts that a job adds to the sums, were it to run for `length`.
 std::array<double, kMeasures> amounts_of(const Job& job, Duration length) {
   const auto procs = static_cast<double>(job.procs);
   const double ticks = length == kTimeMax ? kEndless : static_cast<double>(length);
@@ -142,7 +142,7 @@ void Limiter::add_within_queue(std::vector<Holding>& all, const Job& job, Creden
   if (!holding.named.empty()) all.push_back(std::move(holding));
 }
 
-// After what its QOS changes about them.
+// The limits that hold for the job, after the changes that its QOS makes.
 std::vector<Limiter::Holding> Limiter::that_hold(const Job& job) const {
   std::vector<Holding> all;
   for (std::size_t kind = 0; kind < kCredentials; ++kind)
@@ -233,7 +233,7 @@ std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length,
   return std::nullopt;
 }
 
-// What runs holds less every tick: no later than this it holds less by `by`, if it ever does.
+// When the sum is less by `by`, at the latest; nullopt: never. It falls as running jobs age.
 std::optional<Time> Limiter::gives_way(const Sums& sums, Measure measure, Time now, double by) {
   constexpr double kTooLong = 9e18;
   if (measure != Measure::proc_ticks && measure != Measure::ticks) return std::nullopt;
@@ -255,7 +255,7 @@ std::int64_t Limiter::procs_left(const Job& job, Time now, Duration length, bool
       const double each = more[at(measure)] / static_cast<double>(job.procs);
       if (bound == kNoLimit || each <= 0) continue;
       const double room = static_cast<double>(bound) * (1 + kRounding) - used[at(measure)];
-      // Without an end there is room for nobody, and both may be endless.
+      // Endless holders leave no room, and both values may be infinite.
       const bool none = std::isinf(each) || std::isinf(room);
       left = std::min(left,
                       none ? 0 : static_cast<std::int64_t>(std::clamp(room / each, -1e15, 1e15)));

@@ -34,28 +34,28 @@ struct SoftHard {
   bool operator==(const SoftHard&) const = default;
 };
 
-// What is summed over jobs.
+// The quantities summed over jobs.
 enum class Measure : std::uint8_t {
   jobs,
   procs,
   nodes,
   proc_ticks,   // processors x remaining limit; falls as jobs age
-  ticks,        // remaining limits; so does this
+  ticks,        // remaining limits; falls as jobs age
   equivalents,  // processor equivalents (Demand)
   memory,
 };
 inline constexpr std::size_t kMeasures = 7;
-// As in the configuration: "max-job", "max-ijob", "omax-job", "omax-ijob".
+// Measures as the configuration names them: "max-job", "max-ijob", "omax-job", "omax-ijob".
 inline constexpr std::array<const char*, kMeasures> kMeasureNames = {"job", "proc", "node", "ps",
                                                                      "wc",  "pe",   "mem"};
 
-// Of one credential, by measure.
+// The limits of one credential, by measure.
 struct Limits {
   std::array<SoftHard, kMeasures> active{};  // over what runs
   // Over jobs that are considered while they wait; the hard value alone counts.
   std::array<SoftHard, kMeasures> idle{};
-  // Of a QOS only: in place of the limits of its jobs' other credentials, where these have one
-  // (Maui's OMAXJOB, OMAXIJOB, ...).
+  // Limits of a QOS in place of those of its jobs' other credentials, where these have one (Maui's
+  // OMAXJOB, OMAXIJOB, ...).
   std::array<std::optional<SoftHard>, kMeasures> instead_of_active{};
   std::array<std::optional<SoftHard>, kMeasures> instead_of_idle{};
 
@@ -67,8 +67,8 @@ inline constexpr std::size_t kCredentials = 5;
 inline constexpr std::array<const char*, kCredentials> kCredentialNames = {
     "user", "group", "account", "qos", "queue"};
 
-// Whose jobs are summed. Without a credential: everybody's; with a queue as well: those of the
-// credential in that queue.
+// The jobs that are summed. Without a credential: all jobs; with a queue as well: the credential's
+// jobs in that queue.
 struct Scope {
   std::optional<Credential> kind;
   std::string name;
@@ -78,12 +78,12 @@ struct Scope {
 };
 
 struct LimitsConfig {
-  // By name; "default" gives each limit that a name which is not there, or is there without it,
-  // has.
+  // Limits by name; "default" gives every limit that a name lacks, and all limits of a name not
+  // listed.
   std::map<std::pair<Credential, std::string>, Limits> of;
   std::map<Scope, Limits> within_queue;  // of a credential in a queue; either may be "default"
   Limits system;                         // of everything together
-  // Of any single job: more is refused at submission (Maui's SYSTEMMAXPROCPERJOB,
+  // Limits on any single job: a larger one is refused at submission (Maui's SYSTEMMAXPROCPERJOB,
   // SYSTEMMAXPROCSECONDPERJOB, SYSTEMMAXJOBWALLTIME).
   std::int64_t job_procs = kNoLimit;
   std::int64_t job_proc_ticks = kNoLimit;
@@ -96,7 +96,7 @@ struct LimitsConfig {
   // max-job-walltime. Errors: invalid_argument with what is accepted.
   Status set(const std::string& whose, const std::string& key, const std::string& value,
              std::int64_t ticks_per_second);
-  // Everything that is counted in ticks, for ticks that are `by` times as long.
+  // Adjusts everything counted in ticks for ticks that are `by` times as long.
   void lengthen_ticks(std::int64_t by);
   // Why a single job of this size can never run.
   std::optional<std::string> refuses(std::int64_t procs, Duration length) const;
@@ -107,7 +107,7 @@ struct LimitsConfig {
 // A limit that keeps a job back.
 struct Throttle {
   std::string reason;
-  std::optional<Time> until;  // as far as is known now: what runs ages, and then there is room
+  std::optional<Time> until;  // as known now: running jobs age, and then there is room
 };
 
 // Counts what runs and says who is over.
@@ -134,7 +134,7 @@ class Limiter {
   }
   // Takes the job into the sums, or says which idle limit leaves it out.
   std::optional<std::string> over_idle(const Job& job, Duration length);
-  // The job waits no more.
+  // Notes that the job waits no more.
   void idle_no_more(const Job& job);
   // Was somebody left out who may be let in when the next walk begins?
   bool idle_eased() const;
@@ -144,12 +144,12 @@ class Limiter {
  private:
   using Amounts = std::array<double, kMeasures>;
   __extension__ using Wide = __int128;  // sums of processors x times are exact in it
-  // Sums over jobs. Of times: of their ends, from which what remains at any time follows. One
-  // without an end is more than any limit; the others are known again when it is over.
+  // Sums over jobs. Times are summed as ends, from which what remains at any time follows. A job
+  // without an end exceeds any limit; the other sums are known again when it is over.
   struct Sums {
-    Amounts amounts{};  // but for times
+    Amounts amounts{};  // without the times
     std::int64_t endless = 0;
-    std::int64_t jobs = 0;  // that end, and their processors
+    std::int64_t jobs = 0;  // jobs that end, and their processors
     std::int64_t procs = 0;
     Wide ends = 0;
     Wide proc_ends = 0;
@@ -157,11 +157,11 @@ class Limiter {
     void count(const Job& job, int sign);
     Amounts held_at(Time now) const;
   };
-  // The limits of one of the job's scopes, the first that has one of a measure counts.
+  // The limits of one of the job's scopes; for each measure the first that sets it counts.
   struct Holding {
     Scope scope;
     std::vector<const Limits*> named;
-    const Limits* instead = nullptr;  // of its QOS
+    const Limits* instead = nullptr;  // the limits of its QOS
     const QosConfig* flags = nullptr;
 
     SoftHard bound(Measure measure, bool idle) const;
@@ -178,12 +178,12 @@ class Limiter {
   std::map<std::string, QosConfig> qos_;
   bool active_;  // there are limits
   bool counts_idle_;
-  std::array<bool, kCredentials> limited_{};         // somebody of this kind has limits ...
+  std::array<bool, kCredentials> limited_{};         // some credential of this kind has limits ...
   std::array<bool, kCredentials> limited_within_{};  // ... within a queue
   std::map<Scope, Sums> running_;
   std::map<Scope, Amounts> idle_;
-  std::set<Scope> full_;   // that left somebody out of idle_
-  std::set<Scope> eased_;  // of which somebody waits no more
+  std::set<Scope> full_;   // scopes that left a job out of idle_
+  std::set<Scope> eased_;  // scopes of which a job waits no more
 };
 
 }  // namespace holon::qmanager

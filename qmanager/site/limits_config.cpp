@@ -64,7 +64,7 @@ Limits* limits_of(LimitsConfig& config, const std::string& whose) {
   return &config.of[{*kind, name}];
 }
 
-// "max-ijob": sets that one; false: no such limit.
+// Sets the limit named by the key ("max-ijob"); false: no such limit.
 bool set_limit(Limits& limits, std::string_view key, SoftHard bounds, std::int64_t per_second,
                bool of_qos) {
   for (std::size_t m = 0; m < kMeasures; ++m) {

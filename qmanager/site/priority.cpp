@@ -44,7 +44,7 @@ double capped(double value, double cap) {
   return cap > 0 ? std::clamp(value, -cap, cap) : value;
 }
 
-// What an exponent of -2 makes of the way to a target.
+// An exponent of -2 applied to the distance from a target.
 double nearness(double missing) {
   constexpr double kReached = 1e-4;
   return std::pow(std::max(kReached, missing), -2);

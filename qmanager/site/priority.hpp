@@ -30,8 +30,8 @@ enum class Factor : std::uint8_t {
   xfactor,     // 1 + waited / limit
   bypass,      // jobs behind it that were started before it
   urgency,     // the user's wish, less the default
-  // 1 / d^2, where d is what is missing from the waiting that its QOS is to have at most, in
-  // seconds, or from the xfactor; at least 0.0001
+  // 1 / d^2, where d is the distance from the QOS's target: of the wait, in seconds, or of the
+  // xfactor; at least 0.0001
   target_queue_time,
   target_xfactor,
   procs,   // processors
@@ -42,7 +42,7 @@ enum class Factor : std::uint8_t {
   proc_seconds,  // processors x limit in seconds
   equivalents,   // processor equivalents (Demand)
   wall_time,     // the limit in seconds
-  // Of running jobs only, so that they play no part in any order:
+  // Factors of running jobs only, which play no part in any order:
   consumed,        // processors x seconds since the start
   remaining,       // processors x seconds to the limit
   percent,         // of the limit that is over
@@ -59,7 +59,7 @@ enum class Factor : std::uint8_t {
   fs_queue,
 };
 inline constexpr std::size_t kFactors = 28;
-// As in the configuration: "queuetime-weight", "xfactor-cap". Maui's names in lower case.
+// As the configuration names factors: "queuetime-weight", "xfactor-cap". Maui's, in lower case.
 inline constexpr std::array<const char*, kFactors> kFactorNames = {"queuetime",
                                                                    "xfactor",
                                                                    "bypass",
@@ -90,7 +90,7 @@ inline constexpr std::array<const char*, kFactors> kFactorNames = {"queuetime",
                                                                    "fsclass"};
 Component component_of(Factor factor);
 
-// While a job is kept back by a limit, does its waiting count (Maui's JOBPRIOACCRUALPOLICY)?
+// Does waiting count while a limit keeps a job back (Maui's JOBPRIOACCRUALPOLICY)?
 enum class Accrual : std::uint8_t {
   always,        // all of it, held or not
   queue_policy,  // not while it is held or left out by an idle limit
@@ -141,7 +141,7 @@ struct PriorityPart {
   bool operator==(const PriorityPart&) const = default;
 };
 
-// Where a job stands and why.
+// A job's place in its queue, and why.
 struct PriorityBreakdown {
   std::int64_t priority = 0;
   bool fixed =
@@ -150,7 +150,7 @@ struct PriorityBreakdown {
   std::vector<PriorityPart> parts;  // without those of weight 0
 };
 
-// O(factors). Deterministic.
+// The breakdown of the job's priority. O(factors). Deterministic.
 PriorityBreakdown priority_of(const PriorityConfig& config, const Fairshare& fairshare,
                               const Job& job, Duration length, Time now);
 

@@ -16,7 +16,7 @@ struct QosConfig {
   bool no_reservation = false;  // NORESERVATION: never one
   bool no_backfill = false;     // NOBF: starts in priority order only
   bool next_to_run = false;     // NTR: before every job that is not
-  // Limits that do not hold for its jobs, neither those on what runs nor those on what waits.
+  // Limits that do not hold for the jobs of this QOS, neither for running nor for waiting ones.
   bool ignore_user = false;        // IGNUSER, and IGNALL with the two below
   bool ignore_group = false;       // IGNGROUP
   bool ignore_account = false;     // IGNACCOUNT
@@ -26,7 +26,7 @@ struct QosConfig {
   bool ignore_proc_ticks = false;  // IGNMAXPS
   bool use_reserved = false;       // USERESERVED: runs in advance reservations only
   bool dedicated = false;          // DEDICATED: gets its nodes whole
-  AccessList access = {};          // whose jobs may have it: Maui's QLIST, from the other side
+  AccessList access = {};          // whose jobs may have it (Maui's QLIST, reversed)
 
   // Sets the flags in "RESERVEALWAYS:NOBF" (also with commas or blanks, in any case). Errors:
   // invalid_argument with what is accepted.
@@ -35,8 +35,8 @@ struct QosConfig {
   bool operator==(const QosConfig&) const = default;
 };
 
-// So many jobs of these QOS may hold a reservation at a time. A job counts in the first bucket that
-// lists its QOS; in none, it gets no reservation.
+// A number of jobs of these QOS that may hold a reservation at a time. A job counts in the first
+// bucket that lists its QOS; if none does, it gets no reservation.
 struct ReservationBucket {
   std::int64_t depth = 0;        // 0: the bucket is not there
   std::vector<std::string> qos;  // empty: all

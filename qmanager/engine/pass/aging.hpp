@@ -8,7 +8,7 @@ namespace holon::qmanager {
 // True: the order of a queue has changed, or keys in it have.
 bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const Progress> s,
                     Time now);
-// When they are computed next; nullopt: that makes no difference to anybody.
+// When priorities are next computed; nullopt: a new computation would make no difference.
 std::optional<Time> next_aging(RankedParts s, Time now);
 
 }  // namespace holon::qmanager

@@ -28,8 +28,8 @@ NextDue next_due(Parts<Jobs, const Plan, const Queues> s, Time now) {
   return next;
 }
 
-// It starts as it was reserved for. A range of slots is planned anew: its limits may leave fewer
-// than it has reserved.
+// Starts the job on what is reserved for it. A job with a range of slots is planned anew: its
+// limits may leave it fewer slots than it has reserved.
 Machine::Outcome outcome_of(Parts<Plan, Queues, const Accounts> s, Job& job, Time now) {
   const Duration length = s.queues().length_of(job);
   const bool limited = job.request.slots && s.accounts().has_limits;

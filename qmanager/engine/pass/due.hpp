@@ -4,9 +4,9 @@
 
 namespace holon::qmanager {
 
-// Where the clock has gone past the planned tick the span is made anew from now; if another
-// reservation is in its way, all are made again. Returns when the first of those is to be looked at
-// again that wait for what is down; nullopt: none waits.
+// Starts jobs whose reservations are due. A span planned for a past tick is made anew from now; if
+// another reservation is in its way, all are made again. Returns when to look again at the first
+// job that waits for what is down; nullopt: none waits.
 std::optional<Time> start_due(
     Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts> s, Time now,
     Deciding& deciding);

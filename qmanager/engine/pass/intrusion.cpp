@@ -55,8 +55,8 @@ Units hold_intruder(Parts<Jobs, Plan, Accounts, const Advances> s, JobId id, Int
   return rest;
 }
 
-// What the intruders use without holding it, and who they are. Those that use nothing of that kind
-// any more are none.
+// The units that intruders use without holding them, and the intruders. A job that uses no such
+// unit any more is not an intruder.
 struct Intrusion {
   Units rest;
   std::vector<JobId> who;

@@ -13,8 +13,8 @@ namespace holon::qmanager {
 // An advance reservation that is over keeps the units of its jobs as long as they run, as an
 // overrunning job does: it is an intruder.
 void hold_outstaying(Parts<Advances, const Plan, const Progress> s, Time now);
-// What intruders hold and what advance reservations do without is computed anew, where something
-// was freed or an intruder's time has come.
+// Computes anew what intruders hold and what advance reservations do without, where something was
+// freed or an intruder's time has come.
 void hold_intruders(Parts<Jobs, Plan, Progress, Queues, Accounts, Advances> s, Time now);
 
 }  // namespace holon::qmanager

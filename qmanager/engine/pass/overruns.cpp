@@ -15,9 +15,8 @@ Time stretched_end(Time began, Time now) {
 
 namespace {
 
-// What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
-// or an advance reservation: up to it the job keeps its units, and then it intrudes. Returns the
-// new end.
+// Only the end of the resources' lease, beyond which nothing is planned, or an advance reservation
+// can be in the way now: up to it the job keeps its units, then it intrudes. Returns the new end.
 Time stretch(Parts<const SchedulerConfig, Plan, Advances> s, const Job& job, Time now) {
   const JobId id = job.request.id;
   look_at(s.config(), id);

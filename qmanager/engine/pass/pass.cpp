@@ -25,8 +25,8 @@ void catch_up(Scheduler::State& s, Time now) {
   hold_overruns(s, now);
   // Jobs that the last pass has started count no more against idle limits.
   if (!s.progress().sliced && s.accounts().limiter->idle_outdated()) s.progress().dirty = true;
-  // Policies are asked about the plan that is to be: a reservation which is due, and given back in
-  // a moment, made a machine look full on which the order decides.
+  // Policies are asked about the plan to be: a due reservation that is given back in a moment would
+  // make a machine look full on which the order decides.
   if (s.progress().dirty && !s.progress().sliced && drop_reservations(s, now, Kept::stay))
     ++s.plan().epoch;
   const bool ranked = rank_by_policies(s, now);
@@ -61,9 +61,9 @@ std::optional<Time> walk_queues(Scheduler::State& s, Time now, Budget budget, De
     walking.use_leftovers();
     wake = make_room(s, now, deciding, trying);
   }
-  // A job that a limit keeps back is not planned: what was reserved for it before those started
-  // that the limit counts is for others. An idle limit holds for a whole walk. The next one, at
-  // once, sees to both.
+  // A job kept back by a limit is not planned: its reservation, made before the jobs that the limit
+  // counts had started, goes to others. An idle limit holds for a whole walk. The next walk, which
+  // follows at once, handles both.
   const bool reached = deciding.has_started() && limits_reach_reserved(s, now);
   const bool anew = reached || (!s.progress().sliced && s.accounts().limiter->idle_eased());
   s.progress().dirty = s.progress().dirty || anew;
@@ -71,7 +71,7 @@ std::optional<Time> walk_queues(Scheduler::State& s, Time now, Budget budget, De
   return wake;
 }
 
-// All are looked at, and what is reserved for the entitled is in the plan.
+// Looks at all jobs and puts the reservations of the entitled into the plan.
 void plan_all(Scheduler::State& s, Time now, Deciding& deciding) {
   begin_policies(s, now);
   Trying trying(s, now, deciding);
@@ -127,7 +127,7 @@ StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
           .only_ages = aging && !s.progress().boundary && !served.wake && !room};
 }
 
-// Where a limit or a reservation has come due, the plan of the last pass is what there is to show.
+// The plan of the last pass is shown where a limit or a reservation has come due since.
 Time complete_plan(Scheduler::State& s, Time now) {
   const std::optional<Time> boundary = s.progress().boundary;
   if (boundary && *boundary <= now) return kTimeMax;
@@ -136,7 +136,7 @@ Time complete_plan(Scheduler::State& s, Time now) {
   hold_overruns(s, now);
   hold_outstaying(s, now);
   hold_intruders(s, now);
-  // Where something was freed, a job entitled to a reservation could start.
+  // A job entitled to a reservation could start where something was freed.
   if (!s.progress().dirty && !s.progress().unseen) plan_all(s, now, deciding);
   if (!s.progress().dirty) Trying(s, now, deciding).reserve_for_the_entitled();
   look_at(s.config(), JobId());
@@ -156,7 +156,7 @@ std::vector<Decision> make_way(Scheduler::State& s, Time now) {
     s.plan().machine->must_replan();
     replan(s, now);
   }
-  // Reservations that time or resources have moved are made again before it is granted.
+  // Reservations that time or resources have moved are made again before the request is granted.
   plan_all(s, now, deciding);
   if (drop_reservations(s, now, Kept::stay)) freed(s);
   look_at(s.config(), JobId());

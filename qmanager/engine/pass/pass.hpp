@@ -10,13 +10,13 @@ namespace holon::qmanager {
 
 StepResult run_pass(Scheduler::State& state, Time now, Budget budget);
 
-// In a fork, for a question: makes the reservations that no pass had a use for yet. What has
-// come, ended or become due since the last pass is left to the next one. Returns until when more
+// Makes, in a fork and for a question, the reservations that no pass had a use for yet. Jobs that
+// came, ended or became due since the last pass are left to the next one. Returns until when more
 // time makes no difference.
 Time complete_plan(Scheduler::State& fork, Time now);
 
-// Before an advance reservation is made: what each pass makes anew gives way to it; what is kept
-// does not. Returns what was decided.
+// Makes way for an advance reservation: reservations that each pass makes anew give way to it; kept
+// ones do not. Returns what was decided.
 std::vector<Decision> make_way(Scheduler::State& state, Time now);
 
 }  // namespace holon::qmanager

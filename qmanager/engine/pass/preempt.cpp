@@ -25,14 +25,14 @@ namespace holon::qmanager {
 
 namespace {
 
-// When a job that is preempted now has ended, at the latest.
+// The latest time at which a job preempted now has ended.
 Time end_of_preempted(const Job& victim, const PreemptRule& rule, Time now) {
   const Duration grace = victim.request.checkpoints ? std::max<Duration>(1, rule.grace) : 1;
   const Time end = saturating_add(now, grace);
   return victim.planned_end > now ? std::min(victim.planned_end, end) : end;
 }
 
-// Ends the candidates on a copy of the machine, and takes that back, to ask what would be.
+// Ends candidates on a copy of the machine, and revives them, to try which ends make room.
 class Trial {
  public:
   Trial(Parts<const Jobs, const Plan, const Queues> state, const Job& job, Time now)
@@ -55,7 +55,7 @@ class Trial {
   void end(const Job& victim) {
     static_cast<void>(machine_->set_end(victim.request.id, end_of_preempted(victim, rule_, now_)));
   }
-  // When it starts if these have ended: at once, or, where they checkpoint, with the grace.
+  // The job's start once these have ended: at once, or, where they checkpoint, with the grace.
   Time start_without(const std::vector<const Job*>& victims) {
     for (const Job* const victim : victims)
       if (!victim->request.checkpoints) machine_->release(victim->request.id, now_);
@@ -73,7 +73,7 @@ class Trial {
   std::unique_ptr<Machine> machine_;
 };
 
-// In the order in which they are given up.
+// The preemptible jobs in the order in which they are given up.
 std::vector<const Job*> candidates(Parts<const Jobs, const Preemption> state) {
   std::vector<const Job*> all;
   for (const JobId id : *state.preemption().candidates) all.push_back(state.jobs().find(id));
@@ -87,10 +87,9 @@ std::vector<const Job*> candidates(Parts<const Jobs, const Preemption> state) {
 // How a job gets room.
 struct Room {
   // Jobs whose ends let it start by the end of its queue's grace, in the order in which they are
-  // given up; none of them could be spared. Empty: there are no such jobs, or it starts by then
-  // without.
+  // given up; none of them can be spared. Empty: no jobs would do, or none are needed.
   std::vector<JobId> victims;
-  Time start = 0;  // when it can, if those that do not checkpoint end as late as they may
+  Time start = 0;  // its earliest start, if victims that do not checkpoint end as late as they may
 };
 
 // Asks a copy of the machine: O(r log r) for r jobs that run and are preemptible, and two questions
@@ -102,7 +101,7 @@ Room room_for(Parts<const Jobs, const Plan, const Queues, const Preemption> stat
   if (trial.fits()) return {};
   for (const Job* const victim : all) trial.end(*victim);
   if (!trial.fits()) return {};
-  // The shortest beginning of the list that is enough, by halving.
+  // Halving finds the shortest beginning of the list that makes enough room.
   std::size_t ended = all.size(), enough = all.size(), too_few = 0;
   while (enough - too_few > 1) {
     const std::size_t middle = too_few + (enough - too_few) / 2;
@@ -125,7 +124,7 @@ Room room_for(Parts<const Jobs, const Plan, const Queues, const Preemption> stat
   return room;
 }
 
-// One that is to start at once or not at all cannot wait until others have ended.
+// A job that starts at once or not at all cannot wait for the ends of others.
 bool may_preempt(Parts<const Plan, const Queues, const Preemption> s, const Job& job, Time now) {
   const bool lacks_units =
       job.why == Why::resources || job.why == Why::reservations || job.why == Why::reserved;
@@ -134,7 +133,7 @@ bool may_preempt(Parts<const Plan, const Queues, const Preemption> s, const Job&
          s.preemption().of(job.request.id) == nullptr;
 }
 
-// Jobs of the queue that the walk has left waiting, in its order.
+// Jobs of the queue that the walk has left waiting and that may preempt, in queue order.
 std::vector<JobId> who_may_preempt(Parts<const Jobs, const Plan, const Queues, const Preemption> s,
                                    const Queue& queue, Time now) {
   std::vector<JobId> waiting;
@@ -148,8 +147,8 @@ std::vector<JobId> who_may_preempt(Parts<const Jobs, const Plan, const Queues, c
   return waiting;
 }
 
-// With the same plan the answer is another one only when the grace, as time goes on, reaches the
-// next end of somebody.
+// An unchanged plan gives another answer only when now + grace, as time goes on, reaches the next
+// planned end.
 Time more_room_at(Parts<const Jobs, const Plan> s, const PreemptRule& rule, Time now) {
   const Duration grace = std::max<Duration>(1, rule.grace);
   const Time reached = saturating_add(now, grace);
@@ -163,7 +162,7 @@ Time more_room_at(Parts<const Jobs, const Plan> s, const PreemptRule& rule, Time
   return end == kTimeMax ? kTimeMax : end - grace;
 }
 
-// What is reserved for the job, and for those whose places may be taken, is in nobody's way.
+// Gives back the reservations of the job and of those whose places may be taken.
 void give_back_reservations(Parts<Jobs, Plan, Queues> s, JobId job, Time now) {
   std::vector<JobId> in_the_way;
   for (const auto& [when, id] : *s.plan().reservations)
@@ -171,7 +170,7 @@ void give_back_reservations(Parts<Jobs, Plan, Queues> s, JobId job, Time now) {
   for (const JobId id : in_the_way) unreserve(s, *s.jobs().find(id), now);
 }
 
-// One that checkpoints has the grace; any other runs on until the job can start.
+// A victim that checkpoints has the grace; any other runs on until the job can start.
 void give_way(Job& victim, const Job& job, const PreemptRule& rule, Time start, Time now,
               Deciding& deciding) {
   const Time last = victim.request.checkpoints ? saturating_add(now, rule.grace) : start;
@@ -199,7 +198,7 @@ void preempt_for(PreemptParts s, Job& job, Time now, Deciding& deciding, Trying&
   freed(s);
 }
 
-// False: it waits for nobody's end any more.
+// False: the job waits for no victim's end any more.
 bool serve(PreemptParts s, Claim& claim, Time now, Trying& trying) {
   Job* const job = s.jobs().find(claim.job);
   if (job == nullptr || job->place != Job::Place::pending || !s.queues().of(*job).started)

@@ -9,12 +9,12 @@ namespace holon::qmanager {
 using PreemptParts =
     Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts, Preemption>;
 
-// Jobs that wait for the end of others start as soon as there is room, before anybody else is
+// Starts jobs that wait for the ends of others as soon as there is room, before any other job is
 // looked at; until then their places are reserved for them.
 void serve_claims(PreemptParts s, Time now, Deciding& deciding);
 
-// After a walk: who may preempt, and could not start, does. Returns when to look again where nobody
-// could make room for a job; nullopt: when something changes.
+// Preempts, after a walk, for jobs that may preempt and could not start. Returns when to look again
+// for a job that could get no room; nullopt: when something changes.
 std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Trying& trying);
 
 }  // namespace holon::qmanager

@@ -26,14 +26,14 @@ void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, c
 
 namespace {
 
-// Ticks until a queue is asked for its order again: so many that a long one does not keep the
-// scheduler from its work, 20 us for each job that waits.
+// Ticks until a queue is asked for its order again: 20 us for each waiting job, so that asking a
+// long queue does not keep the scheduler from its work.
 Duration rest_after(const Queue& queue, std::int64_t ticks_per_second) {
   constexpr std::int64_t kJobsASecond = 50'000;
   return static_cast<Duration>(queue.pending.size()) * ticks_per_second / kJobsASecond;
 }
 
-// Nothing but the order and what is free says who starts and who is reserved for.
+// Only the order and what is free decide which jobs start and which get reservations.
 bool is_plain(Parts<const SchedulerConfig, const Queues, const Accounts> s, const Queue& queue) {
   const QueueConfig& config = queue.config;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
@@ -45,7 +45,7 @@ bool is_plain(Parts<const SchedulerConfig, const Queues, const Accounts> s, cons
          queue.pending.size() <= static_cast<std::size_t>(config.queue_depth);
 }
 
-// Would it start if it were looked at now, as far as is known? False: certainly not.
+// Would the job start if it were looked at now, as far as is known? False: certainly not.
 bool could_start(Parts<const Plan, const Queues> s, const Queue& queue, const Job& job, Time now) {
   const ShapeMemo& memo = s.plan().shapes[job.shape];
   const bool has_failed =
@@ -53,20 +53,20 @@ bool could_start(Parts<const Plan, const Queues> s, const Queue& queue, const Jo
   return !(queue.policy.keep && has_failed) && !s.plan().machine->hopeless(job.request, now);
 }
 
-// May its reservation become a start in this pass, so that another job gets one?
+// May the job's reservation become a start in this pass, so that another job gets one?
 bool may_be_served(Parts<const Plan, const Progress> s, const Job& job, Time now) {
   return *job.planned <= now ||
          (s.progress().released && !s.plan().machine->hopeless(job.request, now));
 }
 
-// Can the order of the queue make a difference now? Where reservations are kept, it does to two of
-// whom both could start or be reserved for, and to reservations that may move or be served. Without
-// any, who is in front may keep anybody from starting who could.
+// Can the order of the queue make a difference now? Where reservations are kept, it does if two
+// jobs could start or be reserved for, or a reservation may move or be served. Without kept
+// reservations, the job in front may keep any job from starting that could.
 bool order_matters(RankedParts s, const Queue& queue, Time now) {
   if (queue.pending.size() < 2) return false;
   if (!is_plain(s, queue)) return true;
-  // Reservations that are made anew in each pass are made in its order: of one that is in front for
-  // a moment, though nothing can start then, the reservation comes due.
+  // Reservations that each pass makes anew follow its order: a job that is in front for a moment,
+  // though nothing can start then, gets a reservation that comes due.
   if (!queue.policy.keep && queue.policy.reservations > 0) return true;
   const bool keep = queue.policy.keep && queue.policy.backfill;
   const bool released = s.progress().released;
@@ -84,7 +84,7 @@ bool order_matters(RankedParts s, const Queue& queue, Time now) {
   return false;
 }
 
-// Is nobody asked, since no answer could make a difference?
+// True: no policy is asked, since no answer could make a difference.
 bool order_is_idle(RankedParts s, const Queue& queue, Time now) {
   if (!s.config().shortcuts) return false;
   if (!queue.policy.keep && s.plan().machine->exhausted(now)) return true;

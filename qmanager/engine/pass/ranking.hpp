@@ -9,24 +9,24 @@
 
 namespace holon::qmanager {
 
-// By what it is known whether the order of a queue makes a difference.
+// The parts that tell whether the order of a queue makes a difference.
 using RankedParts = Parts<const SchedulerConfig, const Jobs, const Plan, const Progress,
                           const Queues, const Accounts>;
 
-// A pass begins. A policy that was given up leaves its queue to the base policy.
+// Begins a pass. A policy that was given up leaves its queue to the base policy.
 void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts> s,
                     Time now);
-// Asks for the places of the jobs of all queues, where that could make a difference. True: the
-// order of one has changed.
+// Asks for the ranks of the jobs of all queues, where they could make a difference. True: the order
+// of one queue has changed.
 bool rank_by_policies(
     Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s, Time now);
-// May time change an order that policies gave, and that with it who starts?
+// May time change an order that policies gave, and with it which jobs start?
 bool ranks_may_change(RankedParts s, Time now);
-// Why the policy keeps the job behind those that wait in front of it, "" where it gives no reason;
-// nullopt: it does not. REQUIRES: the queue has hooks.
+// Why the policy keeps the job behind those that wait in front of it ("": it gives no reason);
+// nullopt: it does not keep it there. REQUIRES: the queue has hooks.
 std::optional<std::string> kept_in_line(const PolicyParts& s, const Queue& queue, const Job& job,
                                         Time now);
-// nullopt: the policy has no opinion. What it says is kept in the job.
+// The policy's answer, which is kept in the job; nullopt: the policy has no opinion.
 std::optional<bool> policy_reserves(const PolicyParts& s, const Queue& queue, Job& job, Time now);
 
 }  // namespace holon::qmanager

@@ -20,7 +20,7 @@ void send_away(Advances& advances, Advance& advance, Time now, const std::string
   }
 }
 
-// True: no job of it runs any more, and its resources are free.
+// True: no job of the reservation runs any more, and its resources are free.
 bool close_advance(Parts<Plan, Progress, Queues, Advances> s, JobId id, Advance& advance, Time now,
                    Deciding& deciding) {
   send_away(s.advances(), advance, now,

@@ -5,7 +5,7 @@
 
 namespace holon::qmanager {
 
-// Jobs that wait in a reservation which is over are sent away; it stays as long as jobs of it run.
+// Sends away the jobs that wait in a reservation which is over; it stays until its last job ends.
 void close_advances(Parts<Plan, Progress, Queues, Advances> s, Time now, Deciding& deciding);
 
 struct Served {

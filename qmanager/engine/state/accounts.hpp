@@ -25,7 +25,7 @@ struct Accounts {
   std::map<std::string, UserUse> users;  // what runs, by user, when Plan::version was users_at
   std::uint64_t users_at = 0;
 
-  // For fairshare: the job runs, here or in an advance reservation; it ends.
+  // Counts for fairshare that the job runs, here or in an advance reservation, or that it ends.
   void job_runs(const Job& job) {
     if (counts_usage) fairshare.edit().started(job.request, job.procs, job.started);
   }

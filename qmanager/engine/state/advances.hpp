@@ -17,7 +17,7 @@ namespace holon::qmanager {
 struct Advance {
   AdvanceRequest request;
   std::unique_ptr<Scheduler> inner;
-  std::string environment;  // that its slots were spread by
+  std::string environment;  // the environment that spreads its slots
   std::int64_t slots = 0;
   bool cancelled = false;
   std::vector<JobId> intruders;  // jobs that use units which the reservation holds
@@ -26,8 +26,8 @@ struct Advance {
 };
 
 // A job that runs past its limit into an advance reservation, or an advance reservation that is
-// over though jobs of it run. In the plan it has what nobody else has; the advance reservation does
-// without the rest (pass/intrusion.cpp).
+// over though jobs of it run. In the plan it has the units that nobody else has; the advance
+// reservation does without the rest (pass/intrusion.cpp).
 struct Intruder {
   Units uses;
   Interval when;  // since its start, until it is looked at again

@@ -30,9 +30,9 @@ class Jobs {
     if (found != jobs_.end()) return found->second.get();
     return origin_ == nullptr ? nullptr : copied(id);
   }
-  // A job of a queue's list, which in a fork is that of the origin.
+  // The job of this Jobs for one in a queue's list; a fork's lists point to the jobs of the origin.
   Job& own(Job& listed) { return origin_ == nullptr ? listed : *find(listed.request.id); }
-  // The same, to be looked at only.
+  // Like own(), to be looked at only.
   const Job& seen(const Job& listed) const {
     return origin_ == nullptr ? listed : *find(listed.request.id);
   }
@@ -57,8 +57,8 @@ class Jobs {
     return original == nullptr ? nullptr : &add(std::make_unique<Job>(*original));
   }
 
-  const Jobs* origin_ = nullptr;                          // whose fork this is
-  std::unordered_map<JobId, std::unique_ptr<Job>> jobs_;  // of a fork: those that it has changed
+  const Jobs* origin_ = nullptr;                          // the Jobs that this is a fork of
+  std::unordered_map<JobId, std::unique_ptr<Job>> jobs_;  // in a fork: those that it has changed
 };
 
 }  // namespace holon::qmanager

@@ -27,22 +27,22 @@ struct ShapeMemo {
 
 // What keeps jobs of a shape from starting; found when a client asks.
 struct Obstacle {
-  std::uint64_t version = 0;         // of the plan, when it was found
-  std::optional<Shortage> shortage;  // they lack something now
-  // Else: from here on something is reserved for others that they would still need; nullopt:
-  // nothing is.
+  std::uint64_t version = 0;         // of the plan when the obstacle was found
+  std::optional<Shortage> shortage;  // the units that the jobs lack now
+  // If nothing is short: the time from which units that the jobs would still need are reserved for
+  // others; nullopt: none are.
   std::optional<Time> until;
 };
 
 struct Plan {
   using ByTime = std::set<std::pair<Time, JobId>>;
 
-  // Of a const plan the machine can be asked, and nothing can be held on it.
+  // A const plan allows questions to the machine, and no holding on it.
   std::experimental::propagate_const<std::unique_ptr<Machine>> machine;
   Shared<ByTime> running;       // jobs by planned end
   Shared<ByTime> reservations;  // jobs by planned start
   // Jobs that are to have a reservation which no pass has needed yet, in the order in which they
-  // are to be reserved for.
+  // get them.
   std::vector<JobId> entitled;
   std::uint64_t epoch = 1;    // grows whenever something is freed
   std::uint64_t version = 1;  // grows whenever something changes

@@ -12,16 +12,16 @@ namespace holon::qmanager {
 // A job that waits for the places of others, which were told to end (pass/preempt.cpp).
 struct Claim {
   JobId job;
-  std::vector<JobId> victims;  // that have not ended
+  std::vector<JobId> victims;  // the victims that have not ended
 };
 
 struct Preemption {
   bool active = false;  // some queue's jobs may take the places of others
-  // Jobs that run, may be preempted, and were not told to end; nobody, if no queue preempts.
+  // Running jobs that may be preempted and were not told to end; empty if no queue preempts.
   Shared<std::set<JobId>> candidates;
   std::vector<Claim> claims;  // oldest first
 
-  // nullptr: it waits for nobody's place.
+  // The job's claim; nullptr: it waits for no job's place.
   const Claim* of(JobId job) const {
     for (const Claim& claim : claims)
       if (claim.job == job) return &claim;

@@ -13,10 +13,10 @@ struct Progress {
   bool sliced = false;  // a walk ran out of budget and goes on first
   bool released =
       false;  // units were given back since the walks began: reservations may move there
-  // The plan changes by itself then: a pass at or after it begins anew.
+  // The plan changes by itself at this time: a pass at or after it begins anew.
   std::optional<Time> boundary;
 
-  // All is looked at again, at once.
+  // Has the next pass look at all jobs again, from the top.
   void begin_anew() {
     dirty = true;
     sliced = false;

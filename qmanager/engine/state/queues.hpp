@@ -21,9 +21,9 @@ namespace holon::qmanager {
 // ran out of budget goes on where it stopped.
 struct Walk {
   std::optional<OrderKey> last;  // the job considered last
-  // Jobs that were looked at and stay pending, but for those that a limit keeps back.
+  // Jobs that were looked at and stay pending, without those that a limit keeps back.
   std::int64_t considered = 0;
-  // The last job that a limit kept back, as limits see one, at that time: others alike are, too.
+  // The last job that a limit kept back, as limits saw it then: jobs like it are kept back too.
   struct KeptBack {
     std::string user, group, account, qos;
     std::int64_t procs = 0;
@@ -45,7 +45,7 @@ struct Walk {
   JobId blocked_by;        // the first job that could not start; 0: none yet
   bool compress = false;   // kept reservations are moved to the earliest place they fit
   bool by_window = false;  // the rest of the queue starts window by window
-  std::vector<JobId> candidates;  // what of the rest may start in one, in queue order
+  std::vector<JobId> candidates;  // jobs of the rest that may start in a window, in queue order
   bool chunking = false;          // a large job waits: small ones leave it what is free
   bool in_order = true;  // no job has had to wait without a reservation yet: starts are no backfill
   // Some job that was looked at waits without a reservation that outlives the pass.
@@ -61,9 +61,9 @@ struct Queue {
   QueueConfig config;
   Policy policy;
   Policy base;  // what decides where `hooks` have no opinion
-  // Of a policy that a user wrote, else null. Each fork has its own.
+  // The hooks of a user-written policy, else null. Each fork has its own.
   std::shared_ptr<PolicyHooks> hooks;
-  std::shared_ptr<const PolicyProgram> program;  // that `hooks` come from
+  std::shared_ptr<const PolicyProgram> program;  // the source of `hooks`
   std::int64_t reserved = 0;                     // jobs that hold a reservation
   bool given_up = false;                         // the policy that a user wrote, for `base`
   std::optional<Time> ranked_at;                 // when all jobs were asked for their places last

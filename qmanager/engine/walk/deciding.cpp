@@ -10,8 +10,8 @@ using resource::Allocation;
 
 void Deciding::start(Job& job, Allocation allocation) {
   Queue& queue = s_.queues().of(job);
-  // Where reservations are made anew in each pass, whether one was in the plan already may depend
-  // on who asked for the plan.
+  // Where each pass makes reservations anew, it may depend on who asked for the plan whether one
+  // was in the plan already.
   const bool kept = job.planned && queue.policy.keep;
   const Selection selection = queue.walk.blocked_by.value() != 0 && !kept ? Selection::backfill
                               : job.planned                               ? Selection::reserved
@@ -22,8 +22,8 @@ void Deciding::start(Job& job, Allocation allocation) {
   queue.pending.erase(job.key);
   if (queue.hooks != nullptr) allocation = placed_by_policy(s_, job, std::move(allocation), now_);
   run(s_, job, allocation.when);
-  // The waiting of jobs that a limit keeps back from now on, in front of this one too, counts no
-  // more: they are looked at again, at once.
+  // Jobs that a limit keeps back from now on, this one and those in front of it, stop earning
+  // priority by waiting: they are looked at again, at once.
   if (s_.accounts().limits_stop_aging) s_.progress().dirty = true;
   ++queue.counts.started;
   tell_policy(s_, "start", job, now_);

@@ -26,8 +26,8 @@ std::int64_t reservations_in_all(const Queues& queues) {
   return all;
 }
 
-// Has it waited long enough, or been passed often enough, to be given a reservation? One that time
-// alone brings there is looked at again then. REQUIRES: the queue has a threshold.
+// Has the job waited long enough, or been passed often enough, to be given a reservation? If time
+// alone can bring that, the walk notes when. REQUIRES: the queue has a threshold.
 bool past_threshold(Queue& queue, const Job& job, Duration length, std::int64_t ticks_per_second,
                     Time now) {
   const auto& [type, value] = queue.config.threshold;

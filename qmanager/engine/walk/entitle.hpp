@@ -5,16 +5,16 @@
 
 namespace holon::qmanager {
 
-// Does the job get a reservation if it cannot start? The policy of its queue may say so, and why;
-// one that time alone entitles is noted in the queue's walk.
+// Does the job get a reservation if it cannot start? The policy of its queue may say so, and why; a
+// job that time alone entitles is noted in the queue's walk.
 bool entitled(const PolicyParts& s, Queue& queue, Job& job, Time now);
-// The job has a reservation, or is to have one: the walk over its queue counts it.
+// Counts, in the walk over the queue, a job that has a reservation or is to have one.
 void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& job);
-// Does another queue keep its reservations, so that they are planned beside those of this one, and
-// may a job behind those that were looked at get one of these? O(queues, QOS and buckets).
+// Does another queue keep its reservations, so that both queues' reservations are planned side by
+// side, and may a job behind those looked at here get one? O(queues, QOS and buckets).
 bool plans_more_beside_kept(Parts<const SchedulerConfig, const Queues> s, const Queue& queue);
-// The job starts, and all that wait in front of it have been passed once more. True: one of them
-// has been passed often enough now to be entitled, and all is to be looked at again.
+// Counts, for every job that waits in front of a starting job, that it was passed once more. True:
+// one of them is entitled by now, and all jobs are to be looked at again.
 bool count_bypassed(Jobs& jobs, Queue& queue, const Job& job);
 
 }  // namespace holon::qmanager

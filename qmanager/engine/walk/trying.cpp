@@ -50,8 +50,8 @@ Tried Trying::reserve(Job& job, Time not_before) {
   reserve_for_the_entitled();
   look_at(s_.config(), job.request.id);
   const Duration length = s_.queues().length_of(job);
-  // One that starts at once gets no more slots than its limits leave it; what later ones get is
-  // seen when they are due.
+  // A job that starts at once gets no more slots than its limits leave it; later starts are limited
+  // when they are due.
   if (job.request.slots && s_.accounts().has_limits) {
     Machine::Outcome now =
         s_.plan().machine->start(within_limits(s_, job, now_, Bound::soft), now_, length);

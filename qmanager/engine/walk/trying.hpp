@@ -10,7 +10,7 @@ enum class Tried { started, reserved, not_now, gone };
 // Which limits a job is held to: beyond the soft ones it may only take what is left over.
 enum class Bound { soft, hard };
 
-// A job with a range of slots takes no more slots than its limits leave it.
+// The request of a job with a range of slots, with no more slots than its limits leave it.
 JobRequest within_limits(Parts<const Queues, const Accounts> s, const Job& job, Time now,
                          Bound bound);
 
@@ -20,11 +20,11 @@ class Trying {
 
   Trying(TriedParts s, Time now, Deciding& deciding) : s_(s), now_(now), deciding_(deciding) {}
 
-  // Now or not: `not_now` also where a job of its shape has failed since something was freed last.
+  // Starts now, or not at all; `not_now` also if its shape has failed since something was freed.
   Tried start(Job& job, Bound bound = Bound::soft);
-  // As early as it fits, now among others. REQUIRES: the job has no reservation.
+  // Holds the earliest start that fits, now among others. REQUIRES: the job has no reservation.
   Tried reserve(Job& job, Time not_before);
-  // The reservations of the entitled come into the plan: before anything is started that could be
+  // Puts the reservations of the entitled into the plan, before anything is started that could be
   // in their way.
   void reserve_for_the_entitled();
 

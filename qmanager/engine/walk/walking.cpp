@@ -23,7 +23,7 @@ void Walking::go_on() {
     }
     return;
   }
-  // What those of the first would take back at once is not given away.
+  // Queues that preempt are walked first: they would take back at once what others get.
   for (const bool preempts : {true, false})
     for (Queue& queue : s_.queues().all) {
       if (!queue.started || (queue.config.preempt.mode != PreemptMode::off) != preempts) continue;
@@ -136,7 +136,7 @@ void Walking::consider(Queue& queue, Job& job) {
 
 namespace {
 
-// nullopt: only their number plays a part.
+// The units reserved for the job; nullopt: only their number plays a part.
 std::optional<Units> reserved_units(const Machine& machine, const Job& job) {
   if (!machine.reserves_units(job.request)) return std::nullopt;
   return machine.units_of(job.request.id);
@@ -144,8 +144,8 @@ std::optional<Units> reserved_units(const Machine& machine, const Job& job) {
 
 }  // namespace
 
-// The job still has its kept reservation. One that comes due now is not moved. One that is moved
-// may leave units to others though it stays at the time that it had.
+// Passes a job that still has its kept reservation. A reservation that comes due now is not moved.
+// One that is moved may leave units to others even if its time stays.
 void Walking::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   const Duration length = s_.queues().length_of(job);
@@ -162,9 +162,9 @@ void Walking::pass_over(Queue& queue, Job& job) {
           reserved_units(*s_.plan().machine, job) != units)
         left_its_place();
       if (tried != Tried::reserved) {
-        // Where a policy changes the order, one in front may get the reservation that is left.
+        // A policy that changes the order may give the reservation that is left to a job in front.
         if (queue.hooks) s_.progress().dirty = true;
-        // Those behind it may leave it room.
+        // Jobs behind this one may leave it room.
         if (tried == Tried::not_now) wait(queue, job, true);
         return;
       }
@@ -176,8 +176,8 @@ void Walking::pass_over(Queue& queue, Job& job) {
   if (!queue.policy.backfill) walk.closed = true;
 }
 
-// What has failed may fit beside the place that a reservation was in: jobs behind it are tried in
-// this walk, and for those that this walk has passed there is another one, at once.
+// Failed jobs may fit beside the place that a reservation was in: jobs behind it are tried in this
+// walk, and those already passed in another one, at once.
 void Walking::left_its_place() {
   ++s_.plan().epoch;
   const auto& queues = s_.queues().all;
@@ -185,7 +185,7 @@ void Walking::left_its_place() {
     s_.progress().dirty = true;
 }
 
-// A policy that a user wrote lets it not overtake those in front.
+// A user-written policy does not let the job overtake those in front.
 void Walking::keep_in_line(Queue& queue, Job& job, std::string reason) {
   ++queue.walk.considered;
   queue.walk.in_order = false;
@@ -194,7 +194,7 @@ void Walking::keep_in_line(Queue& queue, Job& job, std::string reason) {
   deciding_.tell_why(job, Why::policy, queue.walk.blocked_by);
 }
 
-// The job stays in the queue: what does that mean for it, and for those behind it?
+// Settles what it means for the job, and for those behind it, that it stays in the queue.
 void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
   Walk& walk = queue.walk;
   const JobId id = job.request.id;

@@ -23,10 +23,10 @@ class Walking {
   Walking(WalkedParts s, Time now, Effort effort, Deciding& deciding, Trying& trying)
       : s_(s), policy_(s), now_(now), effort_(effort), deciding_(deciding), trying_(trying) {}
 
-  // Queue by queue, or the jobs of all in one order, those that wait for backfill windows among
-  // them, from where the walks stopped.
+  // Walks on from where the walks stopped: queue by queue or all jobs in one order, with those that
+  // wait for backfill windows.
   void go_on();
-  // The same without windows.
+  // Like go_on(), without windows.
   void go_on_in_order();
   // The last round: jobs between their soft and hard limits may take what no other job could use.
   void use_leftovers();
@@ -43,7 +43,7 @@ class Walking {
   void wait(Queue& queue, Job& job, bool may_reserve);
 
   WalkedParts s_;
-  PolicyParts policy_;  // what is asked of one
+  PolicyParts policy_;  // parts that policies are asked with
   Time now_;
   Effort effort_;
   Deciding& deciding_;

@@ -13,7 +13,7 @@ struct Candidate {
   double worth;
 };
 
-// Deeper than this a set is not searched for: the search is recursive.
+// Larger sets are not searched for: the search is recursive.
 constexpr std::size_t kMostInSet = 10'000;
 
 double worth_of(const Job& job, Duration length, BackfillMetric metric) {
@@ -76,7 +76,7 @@ bool fits(const Window& window, const Job& job, Duration length) {
   return job.procs <= window.procs && length <= window.length;
 }
 
-// What the job would hold, as long as windows are counted.
+// Ticks that the job would hold, as long as windows are counted.
 Duration ticks_of(Parts<const Plan, const Queues> s, const Job& job, Time now) {
   return s.plan().ticks(s.queues().length_of(job), now);
 }
@@ -103,7 +103,7 @@ void keep_chunks(Parts<Jobs, const Plan, const Queues> s, Queue& queue,
   });
 }
 
-// Those of the queue that fit in the window, in queue order.
+// The queue's candidates that fit in the window, in queue order.
 std::vector<Candidate> candidates_for(Parts<Jobs, const Plan, const Queues, const Accounts> s,
                                       const Queue& queue, const Window& window, Time now) {
   std::vector<Candidate> candidates;

@@ -12,10 +12,10 @@
 
 namespace holon::qmanager {
 
-// The job has passed all that is asked of one in the walk, and waits for its window.
+// Leaves the job, which has passed all checks of the walk, to the windows.
 void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding);
-// Starts those that were left to windows. True: some were started, and the depth of the queue
-// leaves room for others to be looked at.
+// Starts jobs that were left to windows. True: some were started, and the depth of the queue leaves
+// room for others to be looked at.
 bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, const Accounts> s,
                   Queue& queue, Time now, Deciding& deciding, Trying& trying);
 
