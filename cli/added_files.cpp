@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kEveryPermission = 0777;
 
-// Behind the last colon of "job.sh:700": three or four octal digits.
+// Takes the three or four octal digits behind the last colon of "job.sh:700".
 std::optional<std::uint32_t> take_permissions(std::string& name) {
   const auto colon = name.rfind(':');
   if (colon == std::string::npos) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<std::uint32_t> take_permissions(std::string& name) {
   return mode;
 }
 
-// What cannot be read is a wrong command line, whatever the reason.
+// The contents of the file. Any failure to read it is a wrong command line, whatever the reason.
 Result<std::string> contents_of(const std::string& file) {
   auto data = read_whole_file(file, resource::kMostAddedBytes);
   if (data) return data;

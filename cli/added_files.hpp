@@ -11,10 +11,10 @@ namespace holon::cli {
 
 void add_file_option(Parser& parser, JobOptions& options, Unit unit);
 
-// "FILE", "NAME=FILE", "NAME:PERMISSIONS=FILE"; with a line break behind the '=' it is the contents
-// themselves. Of a FILE without a NAME it is the last part of its path; its permissions are the
-// file's unless given, and 0600 of what is none on a disk. Errors: invalid_argument (also
-// of what cannot be read, or is too large).
+// Reads "FILE", "NAME=FILE" or "NAME:PERMISSIONS=FILE"; with a line break behind '=' the contents
+// follow themselves. NAME defaults to the last part of FILE's path; PERMISSIONS to the file's, or
+// to 0600 for what is no file on a disk. Errors: invalid_argument (also if the file cannot be read,
+// or is too large).
 Result<resource::AddedFile> read_added_file(const std::string& word);
 
 }  // namespace holon::cli

@@ -39,8 +39,8 @@ int run_verb(Invocation& call) {
   return dispatch(verbs(), "holon", call);
 }
 
-// A verb whose output could not be written has failed, and says so; not where the reader has closed
-// its end of the pipe (EPIPE), and not after a failure of which the verb has told already.
+// Fails, and says so, where the verb's output could not be written; not if the reader has closed
+// its end of the pipe (EPIPE), nor after a failure that the verb has told already.
 int written(Io& io, const std::string& verb, int code) {
   errno = 0;
   const bool was_bad = !io.out.flush();
@@ -55,9 +55,9 @@ int written(Io& io, const std::string& verb, int code) {
   return kFailed;
 }
 
-// Descriptors 0 to 2 that were closed when this process was started are opened, lest a socket gets
-// one of them. Standard output is opened for reading only, so that writing to it fails as it would
-// have; but not for an instance, which is to live without a reader.
+// Opens those of descriptors 0 to 2 that were closed when this process started, lest a socket gets
+// one of them. Standard output is opened for reading only, so that writes fail as they would have;
+// not for an instance, which is to live without a reader.
 void take_closed_descriptors(bool starts_instance) {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool fails = fd == STDOUT_FILENO && !starts_instance;

@@ -11,7 +11,7 @@ namespace holon::cli {
 // (docs/exit-codes.md).
 int run(int argc, char** argv);
 
-// The same on streams of the caller's; `args` is without the program's name.
+// Runs the verb on the caller's streams; `args` is without the program's name.
 int run(Io& io, std::vector<std::string> args);
 
 }  // namespace holon::cli

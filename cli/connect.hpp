@@ -11,12 +11,12 @@ namespace holon::cli {
 
 using client::Client;
 
-// The instance that -i, HOLON_URI or, without both, the user's only running root instance says.
+// The instance named by -i, HOLON_URI or, without both, the user's only running root instance.
 // Waits for a broker that is being started again, and says so. Errors: those of Client::connect().
 Result<Client> connect_to_instance(const Invocation& call);
 
-// The same to submit to. `for_user`: whom the jobs are to run as; "": who asks. Errors: also
-// unsupported (of an instance of one user).
+// Like connect_to_instance(), to submit. `for_user`: the user to run the jobs as; "": the caller.
+// Errors: also unsupported (of an instance of one user).
 Result<Client> connect_to_submit(const Invocation& call, const std::string& for_user);
 
 // The jobs that a command line names, and the instance they are in.
@@ -27,8 +27,8 @@ struct SelectedJobs {
 // Reads `words` (cli/paths.hpp) and connects. Errors: those of select_jobs() and Client::connect().
 Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words);
 
-// The numbers of the tasks of an array that have these indices (an idset; "": all). Errors: those
-// of Client::tasks().
+// The numbers of the array's tasks with these indices (an idset; "": all). Errors: those of
+// Client::tasks().
 Result<std::vector<std::uint64_t>> tasks_of(Client& client, std::uint64_t array,
                                             const std::string& indices);
 
@@ -36,12 +36,12 @@ struct SelectedJob {
   Client client;
   std::uint64_t id = 0;
 };
-// The same for a verb that is about one job. Errors: also invalid_argument where `word` names
-// several.
+// Like connect_to_jobs(), for a verb that is about one job. Errors: also invalid_argument where
+// `word` names several.
 Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word);
 
-// What can be said of an instance in one line: who, since when, what runs, where its state is. Asks
-// it, and waits a second for the answer at most.
+// Describes an instance in one line: who, since when, what runs, where its state is. Asks the
+// instance, and waits a second for the answer at most.
 std::string describe(const client::RunningInstance& instance);
 
 }  // namespace holon::cli

@@ -31,7 +31,7 @@ bool has_input(const Io& io) {
 InputPump::InputPump(Invocation& call, Client& client, std::uint64_t job)
     : call_(call), client_(client) {
   piece_.id = job;
-  send();  // without anything in it: its answer says that the tasks run
+  send();  // an empty message: its answer says that the tasks run
 }
 
 void InputPump::send() {

@@ -14,7 +14,7 @@
 
 namespace holon::cli {
 
-// Is there something to be passed on: anything but /dev/null?
+// Is there input to pass on: anything but /dev/null?
 bool has_input(const Io& io);
 
 class InputPump {
@@ -31,7 +31,7 @@ class InputPump {
 
   Invocation& call_;
   Client& client_;
-  msg::InputRequest piece_;  // what was read last, until it is answered
+  msg::InputRequest piece_;  // the last piece read, until it is answered
   transport::Subscription answer_, readable_, later_;
 };
 

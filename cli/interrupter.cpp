@@ -10,7 +10,7 @@
 namespace holon::cli {
 namespace {
 
-// For a job to end that was cancelled because this process was asked to.
+// Time for a job to end after this process, asked to end, has cancelled it.
 constexpr Duration kCancelPatience = 30'000;
 
 }  // namespace

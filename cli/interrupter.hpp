@@ -12,22 +12,22 @@ namespace holon::cli {
 
 class Interrupter {
  public:
-  // `verb` as in "holon run", for what is said; while this lives, the first SIGINT, SIGTERM or
-  // SIGHUP ends the job instead of the process, the next one the process as soon as the broker
-  // knows that the job is to end, a third one at once. SIGTERM and SIGHUP count again after half a
-  // minute: the person at the terminal, and the broker, may be gone.
+  // `verb` names this command in messages, as "holon run". While this lives, the first SIGINT,
+  // SIGTERM or SIGHUP ends the job instead of the process; the next ends the process once the
+  // broker knows that the job is to end; a third one at once. SIGTERM and SIGHUP count again after
+  // half a minute: the person at the terminal, and the broker, may be gone.
   Interrupter(Invocation& call, Client& client, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
 
   ~Interrupter();
 
-  // From now on SIGUSR1, SIGUSR2, SIGALRM and SIGQUIT go to the job's tasks. Where the job does not
-  // run yet, such a signal ends the job as SIGTERM would, as it would end a program.
+  // Passes SIGUSR1, SIGUSR2, SIGALRM and SIGQUIT on to the job's tasks from now on. If the job does
+  // not run yet, such a signal ends it as SIGTERM would, as it would end a program.
   void pass_on_other_signals();
 
-  // The output of this process has no reader any more, or cannot be written: ends the job as
-  // SIGPIPE would end this process.
+  // Ends the job as SIGPIPE would end this process, when its output has no reader any more or
+  // cannot be written.
   void output_is_gone(const std::string& why);
 
   // The last signal that came; 0: none.

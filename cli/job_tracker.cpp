@@ -16,7 +16,7 @@ namespace {
 
 constexpr Duration kDrawEvery = 250;
 
-// All that decides how far a job is.
+// The events that decide how far a job is.
 const std::vector<std::string>& names_that_count() {
   static const std::vector<std::string> names = {"start",   "exception", "finish",
                                                  "requeue", "clean",     "invalidate"};
@@ -39,13 +39,13 @@ nlohmann::json context_of_event(const msg::JobEvent& event) {
   return context.is_object() ? context : nlohmann::json::object();
 }
 
-// A sentence, or where there is none the kind of exception.
+// The sentence of an exception, or its kind where there is none.
 std::string trouble_of(const nlohmann::json& context) {
   const std::string note = context.value("note", "");
   return note.empty() ? context.value("type", "") : note;
 }
 
-// The same, whether the job's events are heard or it was over before.
+// The end of a job in words, whether its events were heard or it was over before.
 std::string end_of_record(const msg::JobRecord& job) {
   if (job.result == "REJECTED") return "refused: " + job.reason;
   if (!job.reason.empty()) return job.reason;
@@ -92,7 +92,7 @@ std::vector<std::uint64_t> JobTracker::known_by_records() const {
   return ids;
 }
 
-// Its tasks take the place of what it has counted for before.
+// Replaces what the array has counted for before by its tasks.
 void JobTracker::take_array(const msg::JobRecord& record, Known& array) {
   ProgressCounts now;
   now.waiting = record.tasks_pending;
@@ -173,7 +173,7 @@ Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown,
       tracker.take(job);
       listed.insert(job.id);
     }
-    // Of another user's job nothing would ever be heard; whoever asks about it alone is told why.
+    // Another user's job sends no events; a caller that asks about it alone is told why.
     for (const auto id : ids)
       if (!listed.contains(id))
         if (const auto one = client.info(id); !one) return tl::unexpected(one.error());
@@ -182,7 +182,7 @@ Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown,
   if (shown.known)
     if (auto looked = look(); !looked) return tl::unexpected(looked.error());
   std::string at = shown.cursor;
-  // Events that are not kept any more: the records say how far the jobs have come since.
+  // Lost events, no longer kept, are made up for by the records, which say how far the jobs are.
   for (bool lost = false; !tracker.all_over(); lost = false) {
     const auto timer = client.reactor().every(kDrawEvery, draw);
     auto request = events_behind(at);
@@ -207,7 +207,7 @@ Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown,
 
 namespace {
 
-// What the instance says of itself, since it was asked first.
+// Counts from the instance's own numbers, since it was asked first.
 class NodeCounts {
  public:
   void take(const msg::TreeNode& node) {
@@ -229,7 +229,7 @@ class NodeCounts {
   ProgressCounts counts_;
 };
 
-// Why jobs fail, of whatever jobs there are: what is known of one is forgotten when it is over.
+// Tells why jobs fail, of all jobs there are: what is known of a job is forgotten when it is over.
 class FailuresOfAll {
  public:
   explicit FailuresOfAll(ProgressLine& progress) : progress_(progress) {}

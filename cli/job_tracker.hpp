@@ -19,11 +19,11 @@ class JobTracker {
  public:
   explicit JobTracker(std::vector<std::uint64_t> ids);
 
-  // A record of any job. It is as far as its events up to now, or further.
+  // Takes a record of any job, which is as far as its events up to now, or further.
   void take(const msg::JobRecord& record);
-  // Of those that are not over, arrays and tasks of arrays: their records say how far they are.
+  // Arrays and tasks of arrays that are not over: only their records say how far they are.
   std::vector<std::uint64_t> known_by_records() const;
-  // An event of any job. False: it is known already, of another job, or of an array.
+  // Takes an event of any job. False: it is known already, of another job, or of an array.
   bool take(const msg::JobEvent& event);
 
   const ProgressCounts& counts() const { return counts_; }
@@ -39,7 +39,7 @@ class JobTracker {
     int exit_code = 0;
     std::string trouble;  // of the attempt that runs: "timeout: its time limit was reached"
     bool by_records = false;
-    ProgressCounts tasks;  // of an array; it counts itself as long as they are not known
+    ProgressCounts tasks;  // of an array, which itself counts until they are known
   };
   void take_array(const msg::JobRecord& record, Known& array);
   void move(Known& job, At to);
@@ -49,8 +49,8 @@ class JobTracker {
   ProgressCounts counts_;
 };
 
-// The place in the instance's events from which on nothing will be missed. Costs the same however
-// many jobs there are. Errors: those of Client::follow().
+// The place in the instance's events from which nothing will be missed. Costs the same however many
+// jobs there are. Errors: those of Client::follow().
 Result<std::string> cursor_of_now(Client& client);
 
 // Jobs whose progress is to be shown.
@@ -60,12 +60,12 @@ struct TrackedJobs {
   bool known = true;   // were the jobs there when that was taken, or are some of them arrays?
 };
 
-// Shows on `progress` how far they are until all are over. Errors: not_found (one of them), those
-// of Client::follow().
+// Shows on `progress` how far the jobs are until all are over. Errors: not_found (one of them),
+// those of Client::follow().
 Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& jobs,
                                      ProgressLine progress);
 
-// The same for all jobs of the instance, until none waits or runs, and then, with `stay`, on.
+// Shows all jobs of the instance, until none waits or runs, and then, with `stay`, goes on.
 Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, ProgressLine progress);
 
 }  // namespace holon::cli

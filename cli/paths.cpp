@@ -25,7 +25,7 @@ Result<std::vector<JobRef>> parse_range(const std::string& word, std::size_t das
   return jobs;
 }
 
-// Where the indices of "7.3-9" begin. ("..": the parent.)
+// The place where the indices of "7.3-9" begin. ("..": the parent.)
 std::optional<std::size_t> dot_of(const std::string& word) {
   const auto is_digit = [&](std::size_t at) {
     return at < word.size() && word[at] >= '0' && word[at] <= '9';

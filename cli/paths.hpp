@@ -8,20 +8,20 @@
 
 namespace holon::cli {
 
-// "/3/7" as the instance "/3" and the job 7; "7" as the instance "" (the one talked to) and 7;
-// "7.3-9" as the tasks of the array 7 with these indices.
+// A job as typed: "/3/7" is job 7 of the instance "/3"; "7" is job 7 of the instance "" (the one
+// talked to); "7.3-9" are the tasks of array 7 with these indices.
 struct JobRef {
   std::string instance;
   std::uint64_t id = 0;
   std::string indices = {};  // an idset; "": the job itself
   bool operator==(const JobRef&) const = default;
 };
-// One word of a command line: "7", "3-9", "/3/7", "7.12", "7.3-9", "/3/7.1,4". Errors:
+// Reads one word of a command line: "7", "3-9", "/3/7", "7.12", "7.3-9", "/3/7.1,4". Errors:
 // invalid_argument.
 Result<std::vector<JobRef>> parse_jobs(const std::string& word);
 
-// All words of a command line together. Errors: invalid_argument, also where they name jobs of more
-// than one instance.
+// The jobs that all words of a command line name. Errors: invalid_argument, also where they are of
+// more than one instance.
 struct JobSelection {
   std::string instance;  // "": the one talked to
   std::vector<std::uint64_t> ids;

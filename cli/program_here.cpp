@@ -17,7 +17,7 @@
 namespace holon::cli {
 namespace {
 
-// Interactive shells take no SIGTERM; whoever sends it to this process wants it to end.
+// Interactive shells ignore SIGTERM, whose sender wants this process to end all the same.
 constexpr Duration kProgramGrace = 5'000;
 
 // On a terminal the program has to share our process group, or it could not read from it; elsewhere

@@ -15,8 +15,8 @@ namespace holon::cli {
 struct ProgramEnd {
   int code = 0;            // the program's, 128+N when signal N ended it
   int asked_by = 0;        // the signal that asked this process to end; 0: none did
-  bool outlived = false;   // its instance ended before it did
-  bool timed_out = false;  // and that by its time limit
+  bool outlived = false;   // its instance ended before the program did
+  bool timed_out = false;  // the instance ended by its time limit
 };
 
 // Runs `command`, or the user's shell, with HOLON_URI set to `uri`, until it ends. Ctrl-C is its

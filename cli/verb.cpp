@@ -24,7 +24,7 @@ int exit_code_for(Errc code) {
   }
 }
 
-// Fields of messages, by which an instance names the place to programs; nobody types them.
+// Is it a field of a message, which names the place for programs and which nobody types?
 bool is_of_the_protocol(std::string_view where) {
   static constexpr std::string_view kProtocolFields[] = {"ids",  "id",    "key",
                                                          "host", "hosts", "queue"};

@@ -18,7 +18,7 @@ namespace holon::cli {
 // docs/exit-codes.md is their description.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,       // understood, and it did not work out
+  kFailed = 1,       // understood, but it did not work
   kUsage = 2,        // the command line or an input file is wrong
   kNoInstance = 3,   // no instance to talk to, or it does not answer
   kTimeLimit = 124,  // run: the job's time limit ended it
@@ -33,7 +33,7 @@ struct Invocation {
   std::vector<std::string> args;  // what follows the verb's name
   std::string instance;           // -i PATH as given before or after the verb; empty: none
   bool as_man_page = false;       // parse() writes the verb's man page instead of running it
-  // parse() adds the verb's page here instead of running it. Null: it does not.
+  // Where parse() adds the verb's page instead of running it; null: it runs it.
   std::vector<HelpPage>* pages = nullptr;
   bool json = false;  // the verb prints JSON, and report() does
 };

@@ -4,7 +4,7 @@
 
 namespace holon::cli {
 
-// In the order `holon --help` shows them.
+// The verbs in the order of `holon --help`.
 std::span<const Verb> verbs() {
   static constexpr auto kVerbs = std::to_array<Verb>({
       {"start", "make an instance here and run a script or a shell in it", Group::instance,

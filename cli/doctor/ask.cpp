@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// To the end of the stream, or as long as there is time. False: it took too long.
+// Reads to the end of the stream, or until the deadline. False: it took too long.
 bool read_all(int fd, Clock::time_point deadline, std::string& text) {
   for (;;) {
     const auto left =
@@ -38,7 +38,7 @@ bool read_all(int fd, Clock::time_point deadline, std::string& text) {
   }
 }
 
-// Of what a program wrote as it failed.
+// The first line of the standard error of a program that failed.
 std::string first_line(int file) {
   char bytes[1024];
   const auto n = file < 0 ? -1 : pread(file, bytes, sizeof bytes, 0);

@@ -8,9 +8,9 @@
 
 namespace holon::cli {
 
-// Its standard output, once it has ended with 0; it reads nothing. Killed after `patience` ms.
-// Errors: not_found (there is no such program), timed_out, system (it failed; the first line of its
-// standard error).
+// The command's standard output, once it has ended with 0; it reads nothing. Killed after
+// `patience` ms. Errors: not_found (there is no such program), timed_out, system (it failed; the
+// first line of its standard error).
 Result<std::string> ask(const std::vector<std::string>& command, Duration patience);
 
 }  // namespace holon::cli

@@ -70,7 +70,7 @@ void place(const instance::Surroundings& around, const config::Config& config, F
                    trap->what.substr(trap->what.find(';') + 2)});
 }
 
-// As `holon start` would ask; Slurm's variable is enough where its command is not there.
+// Asks as `holon start` would; Slurm's variable is enough where its command is not there.
 Finding walltime(const Allocation& allocation, const config::Config& config) {
   const auto now = static_cast<std::int64_t>(std::time(nullptr));
   auto left = known_time_left(allocation, now);
@@ -113,7 +113,7 @@ bool is_in_path(const std::string& program) {
   return false;
 }
 
-// What starts processes on other nodes.
+// Checks the command that starts processes on other nodes.
 void launcher(const Allocation& allocation, Findings& all) {
   if (allocation.nodes.size() < 2) return;
   const auto step = batch::step_on_nodes(allocation, {"holon"});
@@ -128,8 +128,8 @@ void launcher(const Allocation& allocation, Findings& all) {
                      title_of(allocation.system))});
 }
 
-// Outside of any batch job: a batch system that would take some. One that is installed and does not
-// answer says nothing here.
+// Names, outside of any batch job, the batch systems that would take some. One that is installed
+// and does not answer is not mentioned.
 void provisioning(Findings& all) {
   constexpr struct {
     batch::System system;
@@ -140,7 +140,7 @@ void provisioning(Findings& all) {
                   {batch::System::pbs, "qselect", "pbs"}};
   const passwd* const user = getpwuid(geteuid());
   if (user == nullptr) return;
-  // All at once: some of these commands take long, and each may have to be waited for.
+  // All systems are asked at once: some commands take long, and each may have to be waited for.
   const std::string name = user->pw_name;
   std::vector<std::future<bool>> answers;
   for (const auto& one : kSystems)

@@ -13,18 +13,18 @@ struct Surroundings;
 namespace holon::cli {
 
 struct Finding {
-  // failed: an instance would not work. warning: it works, and with less than one may expect.
+  // failed: an instance would not work. warning: it works, with less than one may expect.
   enum class State { ok, warning, failed };
   std::string check;  // "walltime"
   State state = State::ok;
   std::string found;
-  std::string remedy;  // of a warning or a failure; "": nobody can do anything about it here
+  std::string remedy;  // for a warning or a failure; "": nothing can be done about it here
 };
 const char* name_of(Finding::State state);
 
 using Findings = std::vector<Finding>;
 
-// Each looks, and changes nothing that stays.
+// Each function looks, and changes nothing that stays.
 Findings look_at_batch_system(const instance::Surroundings& around, const config::Config& config);
 Findings look_at_machine(const instance::Surroundings& around);
 Findings look_at_limits();

@@ -21,7 +21,7 @@ struct FolderKind {
   unsigned long magic;
   const char* name;
 };
-// statfs(2) and the headers of the file systems.
+// Magic numbers from statfs(2) and the headers of the file systems.
 constexpr std::array<FolderKind, 11> kShared = {{{0x6969, "NFS"},
                                                  {0x0BD00BD0, "Lustre"},
                                                  {0x47504653, "GPFS"},
@@ -34,7 +34,7 @@ constexpr std::array<FolderKind, 11> kShared = {{{0x6969, "NFS"},
                                                  {0x20030528, "OrangeFS"},
                                                  {0x65735546, "FUSE"}}};
 
-// The name of a file system that other hosts may have, too; nullptr: it is this host's.
+// The kind of a file system that other hosts may share; nullptr: it is this host's alone.
 const char* shared_kind(const std::string& folder) {
   struct statfs about {};
   if (statfs(folder.c_str(), &about) != 0) return nullptr;
@@ -44,8 +44,8 @@ const char* shared_kind(const std::string& folder) {
   return found == kShared.end() ? nullptr : found->name;
 }
 
-// A file is made in it, and goes again: permissions do not tell what a read-only or full file
-// system says.
+// Makes a file in the folder and removes it: permissions do not show a read-only or full file
+// system.
 Status try_to_write(const std::string& folder) {
   std::string name = folder + "/.holon-doctor-XXXXXX";
   const int fd = mkstemp(name.data());
@@ -73,7 +73,7 @@ Finding runtime_folder() {
           "XDG_RUNTIME_DIR or TMPDIR: a folder of this host"};
 }
 
-// Where journals go by themselves; the folder is made when an instance is.
+// Checks the default folder of journals; it is made when an instance is.
 Finding state_folder() {
   const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);

@@ -46,8 +46,8 @@ Finding bind_each(const launch::Node& node) {
           "them, or start holon under taskset with those that can be used"};
 }
 
-// Those that an instance here would have: granted by the batch system, or named in the
-// variable of their library.
+// The GPUs that an instance here would have: granted by the batch system, or named in the variable
+// of their library.
 void gpus(const instance::Surroundings& around, const launch::Node& node, Findings& all) {
   const auto shown = launch::visible_gpus(node.amd());
   const auto& devices = shown ? shown : around.allocation.gpus;
@@ -58,7 +58,7 @@ void gpus(const instance::Surroundings& around, const launch::Node& node, Findin
   all.push_back({"gpus", State::ok, found, ""});
 }
 
-// What an instance would offer: cut and bound on a thread of its own, which ends with that.
+// Cores that an instance would offer: cut and bound on a thread that then ends.
 void cores(const instance::Surroundings& around, Findings& all) {
   std::thread([&] {
     const auto cut = instance::keep_granted_cores(around);
@@ -94,7 +94,7 @@ void cgroups(const instance::Surroundings& around, Findings& all) {
                    "no more memory is offered; resource.cgroup-limits=false ignores it"});
 }
 
-// A port given away by the system, and a connection to it.
+// Listens on a port given by the system and connects to it.
 Finding loopback() {
   const auto failed = [](const char* what) {
     return Finding{"loopback", State::failed, to_string(system_error(what).value()),

@@ -61,7 +61,7 @@ std::vector<std::vector<std::string>> commands_of(const batch::Step& step) {
   return commands;
 }
 
-// By host, what those have said that could be asked.
+// The answers of the nodes that could be asked, by host.
 using Answers = std::map<std::string, NodeJson>;
 
 Answers answers_in(const std::string& text) {
@@ -82,7 +82,7 @@ State state_named(const std::string& name) {
 void add_checks(const std::string& host, const NodeJson& said, Findings& all) {
   for (const auto& check : said["checks"]) {
     const State state = state_named(check.value("state", ""));
-    const bool is_told_here = check.value("check", "") == "grant";  // of equal nodes
+    const bool is_told_here = check.value("check", "") == "grant";  // alike on equal nodes
     if (state == State::failed || (state == State::warning && !is_told_here))
       all.push_back({host + ": " + check.value("check", ""), state, check.value("found", ""),
                      check.value("remedy", "")});
@@ -101,7 +101,7 @@ void compare(const std::string& host, const NodeJson& said, Findings& all) {
                    "what jobs there write has other times; a time service (NTP) on both"});
 }
 
-// Of those that are well: one line for all of them.
+// Adds one line for all nodes that are well.
 void add_summary(const Answers& answers, const Findings& trouble, Findings& all) {
   Hostlist well, apart;
   std::int64_t cores = 0, gpus = 0;

@@ -8,12 +8,12 @@
 
 namespace holon::cli {
 
-// What one node says of itself, a line of JSON. `mark`: a file that the asking node has made; does
-// this node see it?
+// A node's findings as a line of JSON. `mark`: a file that the asking node has made; does this node
+// see it?
 std::string line_of_node(const std::string& host, const Findings& all, const std::string& mark);
 
-// Of all nodes of the allocation but this one: what has failed or is a warning there, by node, and
-// that the others are well. Nothing where there are no others, or this host is none of them.
+// Findings about all other nodes of the allocation: failures and warnings by node, and one that the
+// rest are well. Empty if there are no others, or if this host is not among them.
 Findings look_at_other_nodes(const instance::Surroundings& around);
 
 }  // namespace holon::cli

@@ -19,7 +19,7 @@ std::string last_word(const std::string& name) {
   return name.substr(name.rfind(' ') + 1);
 }
 
-// Up to its first full stop or semicolon: it stands beside the word.
+// The text up to its first full stop or semicolon, short enough to stand beside the word.
 std::string short_text(const std::string& help) {
   constexpr std::size_t kLongest = 60;
   std::string text = help.substr(0, help.find_first_of(";\n"));

@@ -12,7 +12,7 @@ namespace holon::cli {
 struct CompletedVerb {
   std::string name;  // "submit", "job"
   std::string summary;
-  std::vector<HelpPage> pages;  // one, or of a group that of each of its verbs ("job wait")
+  std::vector<HelpPage> pages;  // one, or for a group one of each verb ("job wait")
   bool is_group = false;
 };
 

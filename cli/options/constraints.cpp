@@ -39,8 +39,8 @@ TermKind kind_of(std::string_view name) {
                                        : TermKind::property;
 }
 
-// A word at the commas behind which another kind of term, or one that is ruled out, begins. Lists
-// of hosts, of ranks and of properties stay together, also where each says what it is:
+// The word, split at commas behind which another kind of term, or an excluded one, begins. Lists of
+// hosts, of ranks and of properties stay together, even if each element is prefixed:
 // "host:a,host:b" is "host:a,b".
 std::vector<std::string> parts_of(const std::string& word) {
   std::vector<std::string> parts;
@@ -73,7 +73,7 @@ class ConstraintReader {
   static bool is_single(char c) { return c == '(' || c == ')' || c == '!'; }
   static bool is_double(char c) { return c == '&' || c == '|'; }
 
-  // The word that stands at at_, and behind it; "" at the end.
+  // Takes the word at at_ and moves behind it; "" at the end.
   void next() {
     while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
     begin_ = at_;
@@ -103,7 +103,7 @@ class ConstraintReader {
     return joined("or", &ConstraintReader::both, [this] { return is_or(); });
   }
 
-  // Terms side by side are all asked for, as with "and" between them.
+  // Terms side by side must all hold, as with "and" between them.
   Result<Constraint> both() {
     Constraint made{"and", {}, {}};
     for (bool more = true; more; more = !word_.empty() && word_ != ")" && !is_or()) {
@@ -152,8 +152,8 @@ class ConstraintReader {
     return made;
   }
 
-  // "host:a,b", "-host:a,-host:b", "fast,-gpu": each part that says anew what it is, or is not, is
-  // a term of its own, and all of them are asked for.
+  // "host:a,b", "-host:a,-host:b", "fast,-gpu": each part with its own prefix or minus is a term of
+  // its own, and all of them must hold.
   Result<Constraint> plain() {
     Constraint all{"and", {}, {}};
     for (const std::string& name : parts_of(word_)) {

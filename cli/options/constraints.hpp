@@ -8,9 +8,9 @@
 
 namespace holon::cli {
 
-// "fast and not gpu", "a,b", "a&b|c", "host:n[1-4]", "rank:0-3", "^gpu", "-host:n7", parentheses;
-// terms side by side are all asked for, "and" binds closer than "or" (Flux's RFC 35). Errors:
-// invalid_argument with what was found and its place.
+// Parses "fast and not gpu", "a,b", "a&b|c", "host:n[1-4]", "rank:0-3", "^gpu", "-host:n7",
+// parentheses; terms side by side must all hold, "and" binds closer than "or" (Flux's RFC 35).
+// Errors: invalid_argument with what was found and its place.
 Result<resource::Constraint> parse_constraint_words(const std::string& text);
 
 // --requires, -w, --exclude: each narrows `into` further.

@@ -16,7 +16,7 @@ const std::set<std::string>& schemes_of_jobs() {
   return kSchemes;
 }
 
-// "afterok:3:5" is afterok:3 and afterok:5; all else is one element as it stands.
+// Splits "afterok:3:5" into afterok:3 and afterok:5; any other item stays one element.
 void add_item(const std::string& item, std::vector<std::string>& into) {
   const auto colon = item.find(':');
   const std::string scheme = item.substr(0, colon);

@@ -9,10 +9,10 @@
 namespace holon::cli {
 
 // Adds one element for each job that a value names: "afterok:3:5,singleton" is afterok:3, afterok:5
-// and singleton. What is wrong with an element is told by check_dependency().
+// and singleton. check_dependency() checks the elements.
 std::function<Status(const std::string&)> dependencies_reader(std::vector<std::string>& into);
 
-// One element. Errors: invalid_argument with "--dependency ELEMENT" as its place.
+// Checks one element. Errors: invalid_argument with "--dependency ELEMENT" as its place.
 Status check_dependency(const std::string& word);
 
 }  // namespace holon::cli

@@ -28,7 +28,7 @@ std::string_view without_blanks(std::string_view line) {
   return line.substr(std::min(line.find_first_not_of(kBlanks), line.size()));
 }
 
-// Behind the comment mark, or nullopt if the line is no comment.
+// The text behind the comment mark; nullopt if the line is no comment.
 std::optional<std::string_view> comment(std::string_view line) {
   line = without_blanks(line);
   for (const auto mark : kMarks)
@@ -69,7 +69,7 @@ class Splitter {
  public:
   explicit Splitter(std::string_view text) : text_(text) {}
 
-  // nullopt: a quote has no end.
+  // The words; nullopt: a quote has no end.
   std::optional<std::vector<std::string>> words() {
     for (char c; next(c);) {
       if (is_blank(c) || c == '\n') {
@@ -100,7 +100,7 @@ class Splitter {
   void end_word() {
     if (std::exchange(inside_, false)) words_.push_back(std::exchange(word_, {}));
   }
-  // Behind the first quotation mark, to behind the last one.
+  // Moves from behind the first quotation mark to behind the last one.
   bool quoted(char mark) {
     inside_ = true;
     const std::string three(3, mark);
@@ -128,7 +128,7 @@ class Splitter {
   std::vector<std::string> words_;
 };
 
-// Does """ or ''' begin something here that does not end here?
+// Does """ or ''' begin something in the text that does not end in it?
 bool goes_on(const std::string& text) {
   for (const std::string_view mark : {"\"\"\"", "'''"}) {
     std::size_t marks = 0;

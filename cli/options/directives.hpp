@@ -21,19 +21,19 @@ struct Directive {
 
 struct Directives {
   std::vector<Directive> holon, slurm, flux;
-  // Of PBS, LSF and Grid Engine: the tag of each, "#PBS".
+  // Directives for PBS, LSF and Grid Engine: the tag of each, "#PBS".
   std::vector<Directive> foreign;
-  int late_holon = 0;  // the first one behind the first command, which is not read; 0: none
+  int late_holon = 0;  // line of the first one behind a command, not read; 0: none
 };
 
-// Of a text that begins with "#!"; any other has none. O(bytes).
+// The directives of a text that begins with "#!"; any other text has none. O(bytes).
 Directives directives_in(std::string_view text);
 
-// The same of a file, as far as it is one that can be read; of its first MiB.
+// The directives in the first MiB of a file; none if it cannot be read.
 Directives directives_of_file(const std::string& path);
 
-// Each directive's words, in quotes or not, with the place "NAME:LINE". A # at the beginning of a
-// word begins a comment; what stands between """ and """ may go on in the next directive. Errors:
+// The words of each directive, quoted or not, with the place "NAME:LINE". A # at the beginning of a
+// word begins a comment; text between """ and """ may go on in the next directive. Errors:
 // invalid_argument (a quote without its end).
 Result<Parser::Layer> words_of(const std::vector<Directive>& directives, const std::string& name);
 

@@ -1,4 +1,4 @@
-// What of an environment a job is given: the rules of --env.
+// The variables of the environment that a job is given: the rules of --env.
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <unistd.h>

@@ -17,7 +17,7 @@ std::size_t page_width(const Io& io) {
       std::clamp(io.width > 0 ? io.width : kDefaultWidth, kLeastWidth, kMostWidth));
 }
 
-// Where the explanation of an option begins.
+// The column where the explanation of an option begins.
 std::size_t help_column(std::size_t width) {
   constexpr std::size_t kNarrow = 60;
   return width < kNarrow ? 10 : 26;
@@ -50,12 +50,12 @@ std::string entry(const std::string& label, const std::string& help, std::size_t
   return entry(label, help, width, help_column(width));
 }
 
-// A verb of a table of them, and what it does.
+// A row of a table of verbs: the verb and what it does.
 std::string verb_row(const Verb& verb, std::size_t width) {
   return entry(std::string(verb.name), std::string(verb.summary), width, 14);
 }
 
-// A command is one line, to be copied.
+// An example; the command stays on one line, to be copied.
 std::string example_text(std::string_view command, std::string_view what, std::size_t width) {
   const std::string indent(6, ' ');
   std::string text = fmt::format("  {}\n", command);
@@ -93,7 +93,7 @@ constexpr const char* kAbout =
     "A hierarchical, recursive scheduler: an instance schedules its own resources with its own "
     "policy, and is itself one job of the instance above it.";
 
-// A backslash and a leading dot or quote mean something to roff.
+// Escapes backslashes and leading dots or quotes for roff.
 std::string roff(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -41,7 +41,7 @@ struct HelpPage {
   std::vector<Example> examples;
 };
 
-// "-n,--ntasks" as {"-n", "--ntasks"}.
+// Splits "-n,--ntasks" into {"-n", "--ntasks"}.
 std::vector<std::string> split_names(const std::string& names);
 
 // "holon submit [OPTIONS] COMMAND [ARGS...]"

@@ -19,7 +19,7 @@ std::optional<std::int64_t> index_of(std::string_view digits) {
   return whole && n >= 0 && n <= instance::kMostIndex ? std::optional(n) : std::nullopt;
 }
 
-// "1,3,5-7": ascending, each once; nullopt: it is none.
+// Reads "1,3,5-7": ascending, each once; nullopt: not such a list.
 std::optional<IndexRange> list_of_indices(const std::string& text, std::int64_t most) {
   const auto list = Idset::parse(text);
   if (!list || list->empty() || list->last() > static_cast<std::uint64_t>(instance::kMostIndex))
@@ -31,8 +31,8 @@ std::optional<IndexRange> list_of_indices(const std::string& text, std::int64_t 
   return indices;
 }
 
-// What keeps `word` from being a range, where it looks like one; empty: it does not. `indices` is
-// what stands in front of '%'.
+// The reason why `word`, which looks like a range, is none; empty: it does not look like one.
+// `indices`: the part before '%'.
 std::string misfit_of(const std::string& word, const std::string& indices) {
   if (indices.size() < word.size() && index_of(word.substr(indices.size() + 1)) == 0)
     return ": at least one task runs at a time";

@@ -7,7 +7,7 @@
 
 namespace holon::cli {
 
-// "1-10", "0-100:2", "7", "1,3,5-7", each with "%50" behind it. Errors: invalid_argument.
+// Reads "1-10", "0-100:2", "7", "1,3,5-7", each with "%50" behind it. Errors: invalid_argument.
 Result<IndexRange> parse_indices(const std::string& word);
 
 }  // namespace holon::cli

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::uint32_t kMaxUrgency = 31;
 
-// Where the tasks' output goes and their input comes from, in the places that Flux gives them.
+// Puts where the tasks' output goes and their input comes from in the places of Flux.
 void add_shell_options(const JobOptions& options, const std::string& cwd,
                        nlohmann::ordered_json& system) {
   nlohmann::ordered_json shell = nlohmann::ordered_json::object();
@@ -51,8 +51,7 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   if (options.mpi) shell["mpi"] = *options.mpi;
   if (options.distribution) shell["taskmap"] = {{"scheme", *options.distribution}, {"value", ""}};
   if (!options.rlimits.empty()) shell["rlimit"] = options.rlimits;
-  // What a job writes is as private as what its user writes here. The usual one goes without
-  // saying.
+  // The job's files are as private as the user's own files here. The usual mask is not sent.
   constexpr mode_t kUsualMask = 022;
   const mode_t own_mask = umask(kUsualMask);
   umask(own_mask);
@@ -85,8 +84,7 @@ bool is_no_text(const Environment::value_type& variable) {
   return !resource::is_utf8(variable.first) || !resource::is_utf8(variable.second);
 }
 
-// What others have put into the environment and is no text does not stop a job; what is asked for
-// by name does.
+// Inherited variables that are no text do not stop a job; those asked for by name do.
 Status check_environment(const JobOptions& options) {
   for (const auto& rule : options.environment)
     if (auto good = check_text(rule, "--env"); !good) return good;
@@ -94,7 +92,7 @@ Status check_environment(const JobOptions& options) {
 }
 
 Status bad_shape(const Error& error) {
-  // The builder speaks of its own fields; a person typed options.
+  // Fields of the builder by the options that a person types for them.
   static const std::map<std::string, std::string> kOption = {
       {"nodes", "-N,--nodes"},
       {"tasks", "-n"},
@@ -107,7 +105,7 @@ Status bad_shape(const Error& error) {
   return fail(error.code, error.what, found == kOption.end() ? error.where : found->second);
 }
 
-// "matlab=2", "matlab:2", "matlab", "matlab=2/slot", several of them with commas.
+// Reads "matlab=2", "matlab:2", "matlab", "matlab=2/slot", several of them with commas.
 Status read_licenses(const std::string& word, JobOptions& options) {
   constexpr std::string_view kEach = "/slot";
   std::size_t begin = 0;
@@ -132,7 +130,7 @@ Status read_licenses(const std::string& word, JobOptions& options) {
   return {};
 }
 
-// One number, or a range of which the least goes into the jobspec.
+// Reads one number, or a range whose least number goes into the jobspec.
 std::function<Status(const std::string&)> slots_reader(JobOptions& options, Unit unit) {
   return [&options, unit](const std::string& word) -> Status {
     const auto slots = instance::read_slots(word, unit == Unit::task ? "tasks" : "slots");
@@ -226,7 +224,7 @@ std::string group_name(gid_t id) {
   return entry != nullptr ? entry->gr_name : std::to_string(id);
 }
 
-// The named group if this process is in it; without a name the primary one.
+// The named group, if this process is in it; the primary one without a name.
 Result<std::string> own_group(const std::string& wanted) {
   if (wanted.empty()) return group_name(getgid());
   std::vector<gid_t> ids(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
@@ -240,7 +238,7 @@ Result<std::string> own_group(const std::string& wanted) {
   return fail(Errc::invalid_argument, why, "--group");
 }
 
-// RFC 26: a list of {scheme, value}.
+// The dependencies as RFC 26 has them: a list of {scheme, value}.
 nlohmann::ordered_json dependencies_of(const JobOptions& options) {
   auto list = nlohmann::ordered_json::array();
   for (const auto& word : options.dependencies) {
@@ -255,9 +253,9 @@ nlohmann::ordered_json dependencies_of(const JobOptions& options) {
   return list;
 }
 
-// What the scheduler reads: attributes.system.bank and our own object (docs/protocol.md).
+// Adds the scheduler's attributes: attributes.system.bank and our own object (docs/protocol.md).
 Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
-  // Of another user's groups only the broker knows.
+  // Only the broker knows the groups of another user.
   const auto group =
       options.for_user.empty() ? own_group(options.group) : Result<std::string>(options.group);
   if (!group) return tl::unexpected(group.error());

@@ -17,23 +17,23 @@
 
 namespace holon::cli {
 
-// first, first + step, ...; or those of a list, as an idset has them.
+// Indices first, first + step, ...; or those of a list, written as an idset.
 struct IndexRange {
   std::int64_t first = 1, step = 1, count = 1;
   std::int64_t max_running = 0;  // 0: no bound
   std::string list = {};         // "": first and step hold
   bool operator==(const IndexRange&) const = default;
 };
-// Errors: invalid_argument (a jobspec is JSON, and an environment has texts that end: neither holds
-// what is not UTF-8, or a zero byte).
+// Checks a text for a jobspec, which is JSON, and for an environment: neither can hold text that is
+// not UTF-8 or has a zero byte. Errors: invalid_argument.
 Status check_text(const std::string& text, const std::string& where);
 
-// In what the jobs of one submission differ: their indices, and their entries if there are any.
+// The differences between the jobs of one submission: their indices, and their entries if any.
 struct ArrayRequest {
   IndexRange indices;
   std::vector<std::string> entries;
   std::int64_t max_running = 0;                // tasks at a time; 0: no bound
-  std::optional<std::int64_t> max_fails = {};  // that may fail
+  std::optional<std::int64_t> max_fails = {};  // tasks that may fail
   bool open = false;                           // it may get more tasks
 };
 
@@ -42,8 +42,8 @@ struct JobOptions {
   Duration limit = 0;  // ms; 0: none asked for
   std::int64_t urgency = 16;
   bool own = false;                          // the child is to be the user's own
-  std::string for_user;                      // whose it is; "": ours
-  bool tasks_given = false;                  // -n was
+  std::string for_user;                      // the user to run as; "": the caller
+  bool tasks_given = false;                  // -n was given
   std::optional<std::string> output, error;  // file names, may hold {{id}} and the like
   std::optional<std::string> input;          // a file; "none"
   std::string forwarded;  // tasks that get what the client sends: "all" or an idset; "": none
@@ -52,9 +52,9 @@ struct JobOptions {
   std::optional<Warning> warning;
   std::int64_t memory = 0;                      // bytes that each task may use; 0: no bound
   bool preemptible = false;                     // jobs of queues that preempt may take its place
-  int checkpoint_signal = 0;                    // that its tasks get before that; 0: none
+  int checkpoint_signal = 0;                    // sent to its tasks before that; 0: none
   std::map<std::string, std::int64_t> rlimits;  // "nofile": 4096; -1: none
-  std::vector<resource::AddedFile> files;       // that go along with the job
+  std::vector<resource::AddedFile> files;       // sent along with the job
   std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
   std::optional<std::string> distribution;      // block, cyclic
   bool names_of_slurm = false;                  // tasks find SLURM_* beside HOLON_*
@@ -73,33 +73,30 @@ struct JobOptions {
   std::vector<std::string> dependencies;          // "afterok:7"
   std::map<std::string, std::string> attributes;  // what policies may look at
   std::optional<ArrayRequest> array;
-  Time begin = 0;  // not before then, ms since the epoch; 0: at any time
+  Time begin = 0;  // the earliest start, ms since the epoch; 0: any
 };
 
-// What a translated script of Slurm has among its options, and nobody types:
-// JobOptions::names_of_slurm.
+// An option of translated scripts of Slurm, which people do not type: JobOptions::names_of_slurm.
 inline constexpr const char* kNamesOfSlurm = "--names-of-slurm";
 
-// Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
-// ("-n,--nslots").
+// The job's unit: a task ("-n,--ntasks") or, for a child instance, a slot ("-n,--nslots").
 enum class Unit { task, slot };
 
-// -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
-// --attr --begin-time --signal, then --env --cwd
-// --output --error --dry-run.
+// Adds -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
+// --attr --begin-time --signal, then --env --cwd --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);
-// -L, -n, --pe alone.
+// Adds -L, -n and --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
 // --mpi, --distribution, --kill-on-bad-exit, --rlimit, --requeue, --retry-on, --checkpoint-signal.
 void add_task_options(Parser& parser, JobOptions& options);
 void add_environment_option(Parser& parser, JobOptions& options);
 
-// Takes -N: at least 1.
+// Reads the value of -N: at least 1.
 std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape);
 
-// "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
+// Reads "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
 Result<std::uint32_t> parse_urgency(const std::string& word);
 
 // The request as the broker wants it.
@@ -107,7 +104,7 @@ struct JobRequest {
   msg::SubmitRequest request;
   std::vector<std::string> left_out;  // inherited variables that a jobspec cannot hold
 };
-// An absent --name is the command's; -N alone is a task a node. Errors: invalid_argument.
+// The job's request. No --name: the command's; -N alone: a task a node. Errors: invalid_argument.
 Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command);
 // Says on io.err which variables are left out, if any.
 void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made);
@@ -119,12 +116,12 @@ using Environment = std::map<std::string, std::string>;
 Result<Environment> apply_environment(Environment base, const Environment& process,
                                       const std::vector<std::string>& rules);
 
-// Of this process; its number where it has no name.
+// The name of this process's user, or the number of a user without a name.
 std::string user_name();
 
 Environment process_environment();
-// Without HOLON_*, which belong to the job this process runs in, and without what says where and
-// how large a batch job around it is (batch/outer_variables.hpp).
+// The environment without HOLON_*, which belong to the job this process runs in, and without the
+// variables that describe the batch job around it (batch/outer_variables.hpp).
 Environment environment_for_tasks(Environment environment);
 
 }  // namespace holon::cli

@@ -58,7 +58,7 @@ bool has_name(const std::string& names, const std::string& name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
-// Of an unset variable of a script: nobody means the same by it as by leaving the option out.
+// Often an unset variable of a script, which does not mean to leave the option out.
 Status empty_value() {
   return fail(Errc::invalid_argument, "its value is empty");
 }
@@ -81,14 +81,14 @@ struct Parser::State {
   };
   struct Value {
     std::string names;
-    std::vector<std::string> words;  // of what CLI11 has just split
+    std::vector<std::string> words;  // the words that CLI11 has just split
     std::function<Status(const std::string&)> read;
     bool adds_up = false;
-    std::vector<Word> typed, layer, taken;  // layer: of the one that is being read
+    std::vector<Word> typed, layer, taken;  // layer: the words of the layer being read
   };
   struct Flag {
     std::string names;
-    bool given = false;  // in what CLI11 has just split
+    bool given = false;  // in the words that CLI11 has just split
     bool* target = nullptr;
     std::string place;
   };
@@ -105,7 +105,7 @@ struct Parser::State {
   std::vector<std::string>* command = nullptr;
   bool command_required = false;
   std::string command_name;  // "COMMAND [ARGS...]"
-  std::string wrapped;       // what stands behind "--wrap="; "true" where nothing does
+  std::string wrapped;       // the value of --wrap; "true" without one
   bool* wrap_given = nullptr;
   bool wraps_commands = false;
   bool reads_input = false;
@@ -347,7 +347,7 @@ Parser& Parser::example(std::string command, std::string what) {
 
 namespace {
 
-// Options of Slurm, Flux and Grid Engine that people type, and what says the same here.
+// Options of Slurm, Flux and Grid Engine that people type, and their equals here.
 struct Foreign {
   std::string_view theirs, ours, text;
 };
@@ -384,7 +384,7 @@ Error Parser::State::unknown_option(const std::string& word) const {
   return {Errc::invalid_argument, what, word};
 }
 
-// Of "--preemptible=maybe"; nullopt: it is no flag that is given a value.
+// The value in "--preemptible=maybe"; nullopt: the word gives no value to a flag.
 std::optional<std::string> Parser::State::value_of_flag(const std::string& word) const {
   const auto equals = word.find('=');
   if (equals == std::string::npos || !word.starts_with('-')) return std::nullopt;
@@ -435,7 +435,7 @@ std::optional<Error> Parser::State::take_command() {
   return std::nullopt;
 }
 
-// --wrap "".
+// Is it --wrap ""?
 bool Parser::State::wraps_nothing() const {
   const bool is_alone = wrapped == "true" && command->size() == 1;
   return is_alone && command->front().empty();
@@ -445,7 +445,7 @@ std::optional<Error> Parser::State::take_wrapped() {
   if (wrap_given == nullptr || wrapped.empty()) return std::nullopt;
   *wrap_given = true;
   if (wrapped != "true") command->insert(command->begin(), wrapped);
-  // Behind ":::" stands what tells the tasks of an array apart.
+  // The words behind ":::" tell the tasks of an array apart.
   if (command->size() == 1 || (!command->empty() && (*command)[1] == ":::")) {
     command->insert(command->begin(), {"/bin/sh", "-c"});
     return std::nullopt;
@@ -544,7 +544,7 @@ std::optional<int> Parser::parse(Invocation& call) {
     call.io.out << render_man(state_->page);
     return kOk;
   }
-  // Also of a command line that cannot be read.
+  // Looked for even in a command line that cannot be read.
   const auto words_end = std::find(call.args.begin(), call.args.end(), "--");
   call.json =
       state_->json != nullptr && std::find(call.args.begin(), words_end, "--json") != words_end;

@@ -41,7 +41,7 @@ class Parser {
   // that only the help mentions: "-J,--name|--job-name". `value` stands for the value in the help:
   // "N".
   Parser& flag(const std::string& names, bool& target, std::string help);
-  // For the program itself: taken, and not in the help.
+  // Adds a flag for the program itself, which the help does not show.
   Parser& hidden_flag(const std::string& names, bool& target);
   Parser& option(const std::string& names, std::string& target, std::string value,
                  std::string help);
@@ -51,29 +51,29 @@ class Parser {
                  std::string help);
   Parser& option(const std::string& names, std::optional<std::int64_t>& target, std::string value,
                  std::string help);
-  // May be given several times; each takes one value.
+  // Adds an option that may be given several times; each takes one value.
   Parser& option(const std::string& names, std::vector<std::string>& target, std::string value,
                  std::string help);
-  // A value with a notation of its own: `read` takes it or says what is wrong with it.
+  // Adds an option with its own notation: `read` takes the value or says what is wrong.
   Parser& option(const std::string& names, std::function<Status(const std::string&)> read,
                  std::string value, std::string help);
 
   Parser& positional(const std::string& name, std::string& target, std::string help);
-  // The same, and parse() fails without it.
+  // Adds a positional; parse() fails without it.
   Parser& required(const std::string& name, std::string& target, std::string help);
   Parser& positional(const std::string& name, std::vector<std::string>& target, std::string help);
   // Everything from the first word that is not an option on is a command and its arguments, options
   // of its own included. `required`: parse() fails without one.
   Parser& command(std::string name, std::vector<std::string>& target, std::string help,
                   bool required);
-  // A COMMAND that is missing is "-", unless standard input is a terminal. REQUIRES: after command().
+  // Takes "-" as a missing COMMAND, unless input is a terminal. REQUIRES: command() before.
   Parser& or_standard_input();
   // --wrap: the command is one line for the shell, as --wrap "a; b" or --wrap="a; b". Several words
   // are refused, unless they may be a command and its arguments all the same (`or_command`).
   // REQUIRES: after command().
   Parser& wrap(bool& given, std::string help, bool or_command = false);
 
-  // Options that stand elsewhere than on the command line.
+  // Options that stand elsewhere than on the command line, one layer of them.
   struct Line {
     std::string place;               // "fit.sh:3"
     std::vector<std::string> words;  // as on a command line
@@ -85,13 +85,13 @@ class Parser {
   // has the option; the command line stands behind all layers. Flags of all layers count.
   // REQUIRES: after command().
   Parser& script(ScriptReader read);
-  // The option declared last has the values of all layers, in their order.
+  // Gives the option declared last the values of all layers, in their order.
   Parser& adds_up();
   bool knows(const std::string& name) const;  // "-n", "--ntasks"
   std::vector<std::string> names() const;     // of all options that the help shows
-  // What the command line gives last for this option; empty: nothing.
+  // The last value that the command line gives for this option; empty: none.
   std::string typed(const std::string& name) const;
-  // The same of the lines of a layer, as far as the option stands there by one of its names.
+  // The last value that the lines of a layer give for the option by one of its names; empty: none.
   std::string said_in(const Layer& layer, const std::string& name) const;
   // The error with the line of the script in front, if it is about an option that came from there.
   Error located(Error error) const;
@@ -100,7 +100,7 @@ class Parser {
   Parser& instance(Invocation& call);
   Parser& json(bool& target);
 
-  // Empty values of options mean something here; elsewhere they are refused.
+  // Allows empty values of options, which are refused elsewhere.
   Parser& empty_values();
   Parser& note(std::string paragraph);
   Parser& example(std::string command, std::string what);

@@ -75,7 +75,7 @@ class Script {
     return layers;
   }
 
-  // A job's command is looked for in the job's folder, a child's script here.
+  // The folder where a command is looked for: the job's; for a child's script, this one.
   fs::path folder() const {
     return looked_for_ == LookedFor::here ? fs::path() : fs::path(parser_.typed("--cwd"));
   }
@@ -102,7 +102,7 @@ class Script {
     return {};
   }
 
-  // What sbatch sets for each script; `--export` takes none of it away.
+  // Variables that sbatch sets for each script; `--export` takes none of them away.
   Parser::Layer names_of_slurm(const std::string& name) const {
     std::error_code error;
     std::array<char, 256> host{};

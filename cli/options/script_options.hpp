@@ -11,25 +11,25 @@ namespace holon::cli {
 
 struct ScriptOptions {
   bool translate = false;  // #SBATCH and flux: lines, too
-  // The absolute name of the script, if options were taken from it; else empty. It is found by
-  // that name also where the script itself chooses another folder to run in.
+  // The absolute name of the script, if options were taken from it; else empty. The script is found
+  // by that name even if it chooses another folder to run in.
   std::string file;
-  // Of the verb: COMMAND "-" is a script on standard input. Elsewhere it is refused.
+  // Set by the verb: COMMAND "-" is a script on standard input. Otherwise it is refused.
   bool takes_input = false;
-  // That script.
+  // The script on standard input.
   std::optional<std::string> text;
 };
 
 // Makes the script of standard input one of the job's files, and `command` the word by which it is
-// found there. Nothing where there is none.
+// found there. Does nothing if there is none.
 void add_script_of_input(const ScriptOptions& script, JobOptions& job,
                          std::vector<std::string>& command);
 
-// Where a command without '/' is looked for.
+// The place where a command without '/' is looked for.
 enum class LookedFor { in_path, here };
 
-// --translate. Has the parser take "#HOLON" lines of the script that COMMAND names, and says on
-// call.io.err what was found and is not read. REQUIRES: after Parser::command(); both outlive
+// Adds --translate. Has the parser take "#HOLON" lines of the script that COMMAND names, and says
+// on call.io.err what was found and is not read. REQUIRES: after Parser::command(); both outlive
 // parse().
 void add_script_options(Parser& parser, Invocation& call, const std::string& verb,
                         LookedFor looked_for, ScriptOptions& options);

@@ -12,8 +12,8 @@ struct Warning {
   int signal = 0;
   Duration before = 60'000;  // ms
 };
-// "USR1@60", "USR1@2m": a bare number is seconds; "USR1" alone is 60 s before the limit. Errors:
-// invalid_argument.
+// Reads "USR1@60", "USR1@2m": a bare number is seconds; "USR1" alone is 60 s before the limit.
+// Errors: invalid_argument.
 Result<Warning> parse_warning(const std::string& word);
 
 }  // namespace holon::cli

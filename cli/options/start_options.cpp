@@ -14,7 +14,7 @@
 namespace holon::cli {
 namespace {
 
-// KEY=VALUE as it is; a file's name so that it means the same file elsewhere.
+// Keeps KEY=VALUE as it is; makes a file's name mean the same file elsewhere.
 std::string portable_conf(const std::string& item) {
   if (!config::is_conf_file(item)) return item;
   std::error_code error;
@@ -22,7 +22,7 @@ std::string portable_conf(const std::string& item) {
   return error ? item : absolute.string();
 }
 
-// Said here, where it is known that nobody typed --conf.
+// Reported here, where it is known that nobody typed --conf.
 Status check_file_of_environment(const std::string& word) {
   const auto wrong = [&word](std::string what) {
     return fail(Errc::invalid_argument,
@@ -83,7 +83,7 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
                   "a pipe, which the child could not read again; name a file", "--conf " + item);
   const auto conf = config::with_policy_texts(options.conf);
   if (!conf) return tl::unexpected(conf.error());
-  // The child would only say it in its job's output, once it has resources.
+  // The error is told now: the child would tell it in its job's output, once it has resources.
   if (const auto config = config::load_config(*conf); !config)
     return tl::unexpected(config.error());
   const auto binary = own_binary();

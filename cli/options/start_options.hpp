@@ -8,12 +8,12 @@
 
 namespace holon::cli {
 
-// --conf
+// Adds --conf.
 void add_configuration_option(Parser& parser, instance::StartOptions& options);
-// The files that HOLON_CONF names, with ':' between them, before all others: --conf wins. Errors:
-// invalid_argument (a word that is no file, or a file that cannot be read).
+// Puts the files that HOLON_CONF names, separated by ':', before all others, so that --conf wins.
+// Errors: invalid_argument (a word that is no file, or a file that cannot be read).
 Status add_configuration_of_environment(std::vector<std::string>& conf);
-// Besides, what it is to do when it has lost a node.
+// Adds --conf, and what the instance is to do when it has lost a node.
 void add_instance_options(Parser& parser, instance::StartOptions& options);
 
 // The command line of a job that is a child instance: `holon start --grant ...`, with the absolute
@@ -21,11 +21,11 @@ void add_instance_options(Parser& parser, instance::StartOptions& options);
 // config::load_config.
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options);
 
-// This program's own file. Errors: system.
+// The file of this program. Errors: system.
 Result<std::string> own_binary();
 
-// Scripts say `holon` and mean this program, wherever it was started from: for what this process
-// starts.
+// Puts this program's folder into PATH for the processes that it starts: `holon` in scripts then
+// means this program, wherever it was started from.
 void put_own_folder_in_path();
 
 }  // namespace holon::cli

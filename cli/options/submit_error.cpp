@@ -50,7 +50,7 @@ std::string with_value(std::string_view option, const std::string& value) {
                                                 : fmt::format("{} {}", option, value);
 }
 
-// "/attributes/system/dependencies/1/value": the second --dependency, or --begin-time behind them.
+// "/attributes/system/dependencies/1/value": the second --dependency, or --begin-time after these.
 Error about_dependency(Error error, const JobOptions& options) {
   const std::string_view rest = std::string_view(error.where).substr(kDependencies.size());
   std::size_t number = 0;
@@ -79,7 +79,7 @@ Error as_typed(Error error, const JobOptions& options) {
         error.where.starts_with(known.place) &&
         (error.where.size() == known.place.size() || error.where[known.place.size()] == '/');
     if (!is_within) continue;
-    // The jobs of whoever names no queue go to the default one, which the error names.
+    // Jobs without a named queue go to the default one, which the error names.
     const bool is_default = known.option == "--queue" && known.value.empty();
     error.where = is_default ? "" : with_value(known.option, known.value);
     return error;

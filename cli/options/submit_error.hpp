@@ -5,9 +5,9 @@
 
 namespace holon::cli {
 
-// An instance names the place in the jobspec ("/attributes/system/dependencies/0"); what comes back
-// names the option that put it there, with its value ("--dependency afterok:9"). Errors about other
-// places come back as they are.
+// The error with the option and value that caused it ("--dependency afterok:9") in place of the
+// instance's place in the jobspec ("/attributes/system/dependencies/0"). Errors about other places
+// come back as they are.
 Error as_typed(Error error, const JobOptions& options);
 
 }  // namespace holon::cli

@@ -16,18 +16,17 @@ struct Translated {
   std::vector<std::string> environment;  // "SLURM_NTASKS=4": what a script finds of its options
 };
 
-// The command line around a script. An option of Slurm's or Flux's whose equal the verb lacks is
-// one without an equal. What is computed from several options (memory of a node, GPUs of a job) is
-// computed from those that hold in the end: an option of the command line stands in for the
-// script's.
+// The command line around a script. An option of Slurm or Flux whose equal the verb lacks counts as
+// one without an equal. Values made of several options (memory of a node, GPUs of a job) use those
+// that hold in the end: an option of the command line stands in for the script's.
 struct Around {
   // Does the verb have this option of ours?
   std::function<bool(const std::string& option)> knows;
-  // What the command line, or a #HOLON line, gives for it; "": nothing.
+  // The value that the command line, or a #HOLON line, gives for the option; "": none.
   std::function<std::string(const std::string& option)> typed;
 };
-// Values are checked by whoever reads the options. Errors: invalid_argument (what would become
-// another job than was meant: an array where the verb makes none).
+// Translates the lines; values are checked by the reader of the options. Errors: invalid_argument
+// (what would become another job than was meant: an array where the verb makes none).
 Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& around);
 Result<Translated> translate_flux(const Parser::Layer& lines, const Around& around);
 

@@ -1,4 +1,4 @@
-// As flux-batch(1) and flux-submit(1) document their options.
+// Options of Flux as flux-batch(1) and flux-submit(1) document them.
 #include "cli/options/translation.hpp"
 
 namespace holon::cli {

@@ -1,4 +1,4 @@
-// As sbatch(1) of Slurm 22.05 documents its options.
+// Options of Slurm as sbatch(1) of version 22.05 documents them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// "0-36:00", "1:90:00", "1-": each number carries over into the next. A value that is no time is
-// left as it is, for the reader of the option to refuse.
+// Reads "0-36:00", "1:90:00", "1-": each number carries over into the next. A value that is no time
+// is left as it is, for the reader of the option to refuse.
 Text a_limit(const std::string& value) {
   const std::string word = lower(value);
   if (word == "unlimited" || word == "infinite" || word == "-1") return "inf";
@@ -48,7 +48,7 @@ Text a_limit(const std::string& value) {
   return seconds == 0 ? Text("0") : fmt::format("{}s", seconds);
 }
 
-// "2", "2-2"; of a range that leaves a choice there is no equal.
+// Reads "2", "2-2"; a range that leaves a choice has no equal.
 Text exact_nodes(const std::string& value) {
   const auto dash = value.find('-');
   const std::string least = value.substr(0, dash);
@@ -56,7 +56,7 @@ Text exact_nodes(const std::string& value) {
   return is_exact && count_of(least) ? Text(least) : std::nullopt;
 }
 
-// "%j-%t.log" is "{{id}}-{{taskid}}.log". Of an array %A is its id, %a the index of the task.
+// Translates "%j-%t.log" to "{{id}}-{{taskid}}.log". In an array %A is its id, %a the task's index.
 Text slurm_file(const std::string& value, bool of_array) {
   std::string ours;
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -85,7 +85,7 @@ Text slurm_file(const std::string& value, bool of_array) {
   return ours;
 }
 
-// "1-4,10-20:5%2", also in brackets: the steps of a list are written out. What is no such list is
+// Reads "1-4,10-20:5%2", also in brackets: the steps of a list are written out. Any other value is
 // left as it is, for the reader of the option to refuse: a script for an array is no single job.
 Text slurm_array(const std::string& value) {
   std::string text = value;
@@ -105,14 +105,14 @@ Text slurm_array(const std::string& value) {
   return indices.str() + bound;
 }
 
-// "USR1@120", "10": by default a minute before the end. To the batch shell alone (B:), and at the
-// beginning of a reservation (R:), no signal is sent.
+// Reads "USR1@120", "10": a minute before the end by default. No signal is sent to the batch shell
+// alone (B:) or at the beginning of a reservation (R:).
 Text slurm_signal(const std::string& value) {
   if (value.find(':') != std::string::npos) return std::nullopt;
   return value.find('@') == std::string::npos ? value + "@60" : value;
 }
 
-// "2", "a100:2", "a100" (one): of which kind they are, holon does not ask.
+// Reads "2", "a100:2", "a100" (one); holon ignores the kind.
 Text gpus_in(const std::string& value) {
   const auto colon = value.find(':');
   const std::string number = colon == std::string::npos ? value : value.substr(colon + 1);
@@ -158,7 +158,7 @@ Text features(const std::string& value) {
   return value.find_first_of("[]*()") == std::string::npos ? Text(value) : std::nullopt;
 }
 
-// Behind the colon, where it is said at all, stands how tasks lie within a node.
+// The part behind the colon, if any, says how tasks lie within a node.
 Text over_nodes(const std::string& value) {
   const auto colon = value.find(':');
   const std::string nodes = value.substr(0, colon);
@@ -168,7 +168,7 @@ Text over_nodes(const std::string& value) {
   return is_known ? Text(nodes) : std::nullopt;
 }
 
-// As often as `holon submit --requeue 3` in docs/coming-from/slurm.md: there it is without end.
+// Three runs more, as `holon submit --requeue 3` in docs/coming-from/slurm.md; Slurm has no bound.
 Text again(const std::string&) {
   return "3";
 }
@@ -200,7 +200,7 @@ constexpr Equal kSlurm[] = {
     {"", "--signal", Takes::value, "--signal", slurm_signal},
     {"", "--requeue", Takes::nothing, "--requeue", again},
     {"", "--reservation", Takes::value, ""},
-    // Looked at together with others.
+    // Options looked at together with others.
     {"-o", "--output", Takes::value, ""},
     {"-e", "--error", Takes::value, ""},
     {"-i", "--input", Takes::value, ""},
@@ -213,7 +213,7 @@ constexpr Equal kSlurm[] = {
     {"-G", "--gpus", Takes::value, ""},
     {"", "--exclusive", Takes::joined_value, ""},
     {"", "--export", Takes::value, ""},
-    // Without a value of their own.
+    // Ignored options without a value of their own.
     {"-W", "--wait", Takes::nothing, ""},
     {"-s", "--oversubscribe", Takes::nothing, ""},
     {"-O", "--overcommit", Takes::nothing, ""},
@@ -230,8 +230,8 @@ constexpr Equal kSlurm[] = {
     {"", "--propagate", Takes::joined_value, ""},
     {"", "--reboot", Takes::nothing, ""},
     {"", "--test-only", Takes::nothing, ""},
-    // With a value of their own. They stand here also because an abbreviation that could be one of
-    // them is none.
+    // Ignored options with a value of their own. They stand here also because an abbreviation that
+    // could be one of them is none.
     {"", "--acctg-freq", Takes::value, ""},
     {"", "--batch", Takes::value, ""},
     {"", "--bb", Takes::value, ""},
@@ -282,7 +282,7 @@ constexpr Equal kSlurm[] = {
     {"", "--x11", Takes::joined_value, ""},
 };
 
-// What is missing here where an option is ignored; of the others there is no more to say.
+// Reasons why options are ignored, where something is missing here; the others need none.
 constexpr std::pair<std::string_view, std::string_view> kWhy[] = {
     {"--mail-type", "holon sends no mail"},
     {"--mail-user", "holon sends no mail"},
@@ -306,7 +306,7 @@ void files(Translation& of) {
     }
 }
 
-// "4G", "4gb", "512" (MiB), in MiB; nullopt also for 0, which is all that a node has.
+// Reads "4G", "4gb", "512" (MiB) to MiB; nullopt also for 0, which is all that a node has.
 std::optional<std::int64_t> mebibytes(const std::string& text) {
   const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string unit = lower(text.substr(digits));
@@ -390,7 +390,7 @@ void exported(Translation& of) {
   }
 }
 
-// What sbatch tells a script of its options. What differs from task to task is the agent's to tell.
+// Sets sbatch's variables for the script. The agent sets those that differ by task.
 void tell_script(Translation& of) {
   for (const auto& [ours, name] : {std::pair("-c", "SLURM_CPUS_PER_TASK"),
                                    {"-J", "SLURM_JOB_NAME"},

@@ -41,7 +41,7 @@ void Translation::read(const Parser::Layer& lines) {
         given.value = word.substr(is_letter ? 2 : cut + 1);
         given.has_value = true;
       } else {
-        // An option that no table has: the next word is its value unless that is an option.
+        // The word after an option that no table has is its value, unless that word is an option.
         const bool follows =
             i + 1 < words.size() &&
             (row != nullptr ? row->takes == Takes::value : !words[i + 1].starts_with('-'));
@@ -124,7 +124,7 @@ void Translation::count_tasks(std::initializer_list<std::string_view> per_node) 
   done_.many_tasks = tasks_ != 1;
 }
 
-// `each` tasks on each node; where it is said how many there are in all, at most so many.
+// `each` tasks on each node; if the total is given, at most so many.
 void Translation::share_tasks(const Given& given, std::int64_t each) {
   if (!uses("-n")) {
     if (!nodes_) use(given, {"-N", "1"});

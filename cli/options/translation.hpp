@@ -41,32 +41,32 @@ class Translation {
 
   // Splits the lines into options; all that have a row with `ours` are translated at once.
   void read(const Parser::Layer& lines);
-  // What was given last for an option whose row has no `ours`; taken out of what is left.
+  // The option given last, of a row without `ours`; it is taken out of what is left.
   std::optional<Given> take(std::string_view name);
   void use(const Given& given, std::vector<std::string> ours);
-  // `why`: what it would be for, or what is missing.
+  // `why`: what the option would be for, or what is missing.
   void no_equal(const Given& given, std::string_view why = "");
 
-  // Nodes and tasks, as far as they are numbers. `per_node`: the names of the option that says how
-  // many tasks each node has.
+  // Counts nodes and tasks, as far as they are numbers. `per_node`: the names of the option that
+  // says how many tasks each node has.
   void count_tasks(std::initializer_list<std::string_view> per_node);
   std::optional<std::int64_t> nodes() const { return nodes_; }
   std::optional<std::int64_t> tasks() const { return tasks_; }
   std::int64_t cores_per_task() const;
   // The value of this option of ours that holds in the end: the command line's, else that of a line
-  // here; nullopt: nobody gives it.
+  // here; nullopt: it is not given.
   Text value_of(const std::string& ours) const;
   bool uses(const std::string& ours) const { return value_of(ours).has_value(); }
-  // Was its equal given here, though the command does not take it?
+  // Was an equal of the option given here, though the command does not take it?
   bool lacks(const std::string& ours) const { return lacking_.contains(ours); }
-  // Does the command take it?
+  // Does the command take the option?
   bool knows(const std::string& ours) const { return around_.knows(ours); }
-  // A variable that the script finds.
+  // Sets a variable that the script finds.
   void set(std::string_view name, const std::string& value);
-  // How many tasks each node has; nullopt: nobody can tell.
+  // Tasks on each node; nullopt: unknown.
   std::optional<std::int64_t> tasks_per_node() const;
 
-  // What is left has no equal.
+  // Ends the translation; options that are left have no equal.
   Translated finish() &&;
 
  private:

@@ -18,13 +18,13 @@ struct Command {
   std::string_view syntax;  // what follows the name
   std::string_view summary;
   void (*run)(Session& session, const Words& words, Reply& reply);
-  // Words that make sense after the name, for completion; "@file" is any file.
+  // Words that are possible after the name, for completion; "@file" is any file.
   std::vector<std::string_view> completions;
 };
 
 std::span<const Command> commands();
 
-// By name, or by abbreviation where that is not taken by an earlier command; nullptr: none.
+// The command by name, or by abbreviation where no earlier command has that; nullptr: none.
 const Command* find_command(std::string_view word);
 
 // Splits the line at blanks and runs the command. An empty line does nothing.

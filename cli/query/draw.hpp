@@ -9,7 +9,7 @@ class ResourceGraph;
 
 namespace holon::cli::query {
 
-// `format` is "dot" or "graphml". Vertices are named by their position in pre-order. O(V + E).
+// Writes "dot" or "graphml" (`format`). Vertices are named by pre-order position. O(V + E).
 std::string draw_graph(const resource::ResourceGraph& graph, std::string_view format);
 
 }  // namespace holon::cli::query

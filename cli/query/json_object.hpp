@@ -23,7 +23,7 @@ class JsonObject {
   std::string text_ = "{";
 };
 
-// `text` in quotes, bytes that are no UTF-8 replaced.
+// `text` in quotes, with bytes that are not UTF-8 replaced.
 std::string json_string(std::string_view text);
 
 }  // namespace holon::cli::query

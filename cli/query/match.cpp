@@ -37,7 +37,7 @@ std::optional<MatchOp> operation(const std::string& name) {
   return std::nullopt;
 }
 
-// A part of a second is a second: a job that asks for time gets at least that. 0: to the end.
+// The duration, rounded up to seconds: a job that asks for time gets at least that. 0: to the end.
 Result<Duration> duration_of(const Session& session, const resource::Jobspec& jobspec) {
   const Interval horizon = session.store().options().horizon;
   const double seconds = std::ceil(jobspec.duration_seconds);
@@ -86,7 +86,7 @@ bool knows_type(const Session& session, const std::string& type) {
   return false;
 }
 
-// Nullptr: there is none.
+// The first unknown type; nullptr: there is none.
 const std::string* unknown_type(const Session& session,
                                 const std::vector<resource::Request>& requests) {
   for (const auto& request : requests) {

@@ -22,7 +22,7 @@ struct Options {
   std::string prune_filters = "ALL:core,ALL:node";
   std::string graph_format = "dot";  // or "graphml"
   std::string graph_output;          // base name of the graph's file; empty: none is written
-  std::string test_output;           // file for what is answered; empty: standard output
+  std::string test_output;           // file for the answers; empty: standard output
   bool elapse = false;               // how long each operation took, and how much it visited
   bool no_prompt = false;
   bool json = false;  // one JSON object a command
@@ -35,8 +35,8 @@ Result<std::vector<std::string>> matcher_subsystems(const std::string& name);
 // Fills `options` from the words of the call. An exit code: the help or an error has been written.
 [[nodiscard]] std::optional<int> parse_options(Invocation& call, Options& options);
 
-// `args` as getopt_long would take them: long names cut short where that is unambiguous, and
-// `--name=` as an empty value.
+// `args` as getopt_long would take them: abbreviated long names spelt out where that is
+// unambiguous, and `--name=` as an empty value.
 std::vector<std::string> spell_out(const std::vector<std::string>& args);
 
 }  // namespace holon::cli::query

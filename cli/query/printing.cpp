@@ -9,7 +9,7 @@ namespace {
 
 using Outcome = MatchReport::Outcome;
 
-// Three lines that -e adds.
+// The three lines that -e adds.
 std::string elapse(const MatchReport& report) {
   return fmt::format("INFO: ELAPSE={:.6f}\n", report.seconds);
 }

@@ -11,7 +11,7 @@ namespace holon::cli::query {
 // The line of '=' above and below a block of INFO lines, newline included.
 inline constexpr std::string_view kRule = "INFO: =============================\n";
 
-// What a match, or an update, came to.
+// The outcome of a match or an update.
 struct MatchReport {
   enum class Outcome {
     held,     // R is allocated or reserved
@@ -34,21 +34,21 @@ struct MatchReport {
 
 void print_match(const Session& session, const MatchReport& report, Reply& reply);
 
-// The answer to `match satisfiability`.
+// Prints the answer to `match satisfiability`.
 void print_satisfiability(const Session& session, const MatchReport& report, Reply& reply);
 
-// Found vertices, in the session's match format.
+// Prints found vertices, in the session's match format.
 void print_found(const Session& session, std::string_view expression, const std::string& found,
                  Reply& reply);
 
-// Something is wrong with the command `name`; nothing was changed.
+// Reports that the command `name` failed; nothing was changed.
 void complain(const Session& session, std::string_view name, const Error& error, Reply& reply);
 void complain(const Session& session, std::string_view name, std::string_view what, Reply& reply);
 
-// What stands in --json for a command that has nothing to tell but that it worked.
+// Prints, with --json, that a command without another answer has worked.
 void print_done(const Session& session, std::string_view name, Reply& reply);
 
-// R in `format` as a JSON value: itself where it is JSON, else a string; null where it is empty.
+// R in `format` as a JSON value: unchanged if it is JSON, else a string; null if empty.
 std::string as_json_value(const std::string& r);
 
 }  // namespace holon::cli::query

@@ -36,7 +36,7 @@ GraphCounts count(const resource::ResourceGraph& graph) {
   return {types.size(), names.size(), paths.size()};
 }
 
-// What -e says before the first command.
+// The text that -e prints before the first command.
 std::string describe_load(const Session& session) {
   const auto& graph = session.store().graph();
   const GraphCounts counts = count(graph);

@@ -8,8 +8,8 @@
 
 namespace holon::cli::query {
 
-// Runs the lines until `quit` or their end. Answers go to `out`; what belongs on the console
-// whatever `out` is goes to io.out.
+// Runs the lines until `quit` or their end. Answers go to `out`; what always belongs on the console
+// goes to io.out.
 void run_lines(Session& session, LineSource& lines, std::ostream& out, Io& io);
 
 }  // namespace holon::cli::query

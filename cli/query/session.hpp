@@ -24,7 +24,7 @@ struct JobRecord {
   JobState state = JobState::allocated;
   Time at = 0;
   std::string file;    // the jobspec, or the R that was imposed
-  double seconds = 0;  // what the match took
+  double seconds = 0;  // of the match
 };
 
 // Times of the matches so far.
@@ -47,8 +47,8 @@ class Session {
   const resource::ResourceStore& store() const { return store_; }
   double load_seconds() const { return load_seconds_; }
 
-  // The jobspec in that file, parsed at most once as long as the file's bytes stay the same.
-  // Errors: those of read_whole_file and of parse_jobspec.
+  // The jobspec in the file, parsed at most once as long as the file's bytes stay the same. Errors:
+  // those of read_whole_file and of parse_jobspec.
   Result<const resource::Jobspec*> jobspec(const std::string& file);
 
   // The id of the next match that holds something.
@@ -57,7 +57,7 @@ class Session {
   MatchTimes times;
   bool shortened = false;  // was something written in shorthand? resource-query says so ever after
 
-  // Is it a job that holds, or will hold, something?
+  // Does the job hold something, now or later?
   bool is_live(JobId job) const;
 
  private:

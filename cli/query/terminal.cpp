@@ -51,7 +51,7 @@ std::vector<std::string> files_beginning(const std::string& word) {
   return names;
 }
 
-// What the last of `words` could become; the others stand before it.
+// Completions of the last of `words`; the others stand before it.
 std::vector<std::string> completions(const std::vector<std::string>& words) {
   std::vector<std::string> candidates;
   if (words.size() == 1) {

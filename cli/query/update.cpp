@@ -31,7 +31,7 @@ Result<Time> seconds(const std::string& text) {
   return value;
 }
 
-// The vertices that R in a file names, against the session's graph.
+// The vertices that R in a file names, looked up in the session's graph.
 Result<Allocation> read_r(const Session& session, const std::string& reader,
                           const std::string& file) {
   const auto bytes = read_whole_file(file);
@@ -44,7 +44,7 @@ Result<Allocation> read_r(const Session& session, const std::string& reader,
   return r;
 }
 
-// A node that an Rv1 names is shown as if it were held, also where only some of its cores are.
+// Shows a node that an Rv1 names as if it were held, even if only some of its cores are.
 void show_nodes_held(const resource::ResourceGraph& graph, Allocation& allocation) {
   for (auto& share : allocation.shares) {
     const auto v = graph.find_uniq(share.uniq_id);
@@ -54,8 +54,8 @@ void show_nodes_held(const resource::ResourceGraph& graph, Allocation& allocatio
   }
 }
 
-// Under a policy that takes nodes whole, an R from outside is shown so; what it holds is what it
-// says.
+// Shows an R from outside as whole nodes, under a policy that takes nodes whole; what it holds
+// stays as it says.
 void show_whole_nodes(const resource::ResourceGraph& graph, Allocation& allocation) {
   const auto type = graph.words().types.find("node");
   if (!type) return;
@@ -137,7 +137,7 @@ void print_part_counts(const Session& session, Reply& reply) {
       kRule);
 }
 
-// What of the job's vertices a file names.
+// The job's vertices that a file names.
 Result<std::vector<VertexId>> named_vertices(const Session& session, JobId job,
                                              const std::string& reader, const std::string& file) {
   const auto& graph = session.store().graph();

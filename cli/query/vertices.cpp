@@ -34,7 +34,7 @@ std::vector<VertexId> at_path(const resource::ResourceGraph& graph, const std::s
   return std::find(found.begin(), found.end(), *first) == found.end() ? std::vector{*first} : found;
 }
 
-// Says so among the answers where there is no vertex at `path`, as resource-query does.
+// The vertices at `path`. If there are none, the answers say so, as resource-query does.
 std::vector<VertexId> vertices_at(const Session& session, const std::string& command,
                                   const std::string& path, Reply& reply) {
   auto found = at_path(session.store().graph(), path);
@@ -62,7 +62,7 @@ void run_find(Session& session, const Words& words, Reply& reply) {
   for (std::size_t i = 2; i < words.size(); ++i) text += " " + words[i];
   const auto found = find_and_write(session, text);
   if (!found) return complain(session, "find", found.error(), reply);
-  // As resource-query has it: R_lite that would be empty is an error, and nothing is said.
+  // An R_lite that would be empty is an error, as in resource-query, and nothing is printed.
   if (found->empty() && session.options().match_format == "rlite" && !session.options().json)
     return complain(session, "find", "no core or GPU of a node is among what was found", reply);
   print_found(session, text, *found, reply);
@@ -104,7 +104,7 @@ void run_get_property(Session& session, const Words& words, Reply& reply) {
   }
 }
 
-// `up` ends draining, too.
+// Sets a vertex up or down; `up` ends draining too.
 void run_set_status(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 3)
     return complain(session, "set-status", "PATH up|down|drained is expected", reply);

@@ -15,11 +15,11 @@ class Session;
 // The graph that `options` names. Errors: not_found, or the reader's.
 Result<resource::GraphSpec> read_graph_file(const Options& options);
 
-// R in the session's match format; `queue`, where not empty, is kept in it as an attribute.
+// R in the session's match format, with `queue`, if not empty, as an attribute.
 Result<std::string> write_allocation(Session& session, const resource::Allocation& allocation,
                                      const std::string& queue);
 
-// How the readers are to take a graph for this session.
+// The options with which readers take a graph for this session.
 resource::GraphOptions graph_options(const Options& options);
 
 // The vertices the expression is true for and those above them, in the session's match format; ""

@@ -8,7 +8,7 @@
 namespace holon::cli {
 namespace {
 
-// Seconds with their ms; nothing for 0, which is "not yet".
+// Seconds with their ms; "" for 0, which is "not yet".
 std::string csv_seconds(std::int64_t ms) {
   return ms == 0 ? "" : fmt::format("{}.{:03}", ms / 1000, ms % 1000);
 }
@@ -47,7 +47,7 @@ std::string csv_titles() {
 std::string csv_row(const msg::JobRecord& job) {
   const auto number = [](std::int64_t n) { return std::to_string(n); };
   const std::int64_t end = job.t_finish > 0 ? job.t_finish : job.t_inactive;
-  // Of a task of an array "/7.3", not the number that it has among the jobs.
+  // A task of an array is "/7.3", not its number among the jobs.
   return csv_line({job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job),
                    job.name,
                    job.user,

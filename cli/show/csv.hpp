@@ -9,13 +9,13 @@
 
 namespace holon::cli {
 
-// In quotes where it needs them. A text that a spreadsheet would take for a formula begins with a
-// quote.
+// The text, in quotes where it needs them. A text that a spreadsheet would take for a formula gets
+// a quote in front.
 std::string csv_cell(std::string_view text);
 
 std::string csv_titles();
 std::string csv_row(const msg::JobRecord& job);
-// With a line of titles, of which the first is `by`.
+// The usages under a line of titles, of which the first is `by`.
 std::string csv_text(const std::string& by, const std::vector<msg::Usage>& usages);
 
 }  // namespace holon::cli

@@ -33,7 +33,7 @@ template <auto kMember>
 std::string time_of(const JobRecord& job, Time now) {
   return job.*kMember > 0 ? show_time(job.*kMember, now) : "";
 }
-// A duration that is there or, negative, is not.
+// A duration; "" if negative, which is none.
 template <auto kLength>
 std::string length_of(const JobRecord& job, Time now) {
   return kLength(job, now) < 0 ? "" : show_duration(kLength(job, now));
@@ -42,7 +42,7 @@ std::string length_of(const JobRecord& job, Time now) {
 std::int64_t runtime_of(const JobRecord& job, Time now) {
   return job.t_start == 0 ? -1 : (job.t_finish > 0 ? job.t_finish : now) - job.t_start;
 }
-// Of a job that ended without a start there is no wait to compare with that of others.
+// A job that ended without a start has no wait to compare with that of others.
 std::int64_t wait_of(const JobRecord& job, Time now) {
   if (job.t_start == 0 && job.t_inactive > 0) return -1;
   return (job.t_start > 0 ? job.t_start : now) - job.t_submit;
@@ -66,7 +66,7 @@ std::string shown_code(const JobRecord& job, Time) {
 std::string memory_of(const JobRecord& job, Time) {
   return job.max_rss_kb > 0 ? show_kib(job.max_rss_kb) : "";
 }
-// CPU time in percent of the time that the job's cores were its.
+// CPU time in percent of the time that the job's cores were its own.
 std::int64_t use_of(const JobRecord& job, Time now) {
   const std::int64_t whole = runtime_of(job, now) * job.ncores;
   return job.t_finish == 0 || whole <= 0 ? -1 : (job.cpu_ms * 100 + whole / 2) / whole;

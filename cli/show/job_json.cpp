@@ -17,8 +17,8 @@ bool has_index(const msg::JobRecord& job) {
   return job.array != 0 && job.tasks == 0;
 }
 
-// Indented, without the index that it has not. A line feed within a string is written as \n, so
-// that each line begins with a key or a bracket.
+// The record, indented, without an index that it does not have. A line feed in a string is written
+// as \n, so that each line begins with a key or a bracket.
 std::string lines_of(const msg::JobRecord& job) {
   std::string text = transport::to_json(job, 2);
   if (has_index(job)) return text;

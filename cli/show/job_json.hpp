@@ -11,13 +11,13 @@
 
 namespace holon::cli {
 
-// Only a task of an array has an index.
+// The record as JSON; only a task of an array has an index.
 nlohmann::ordered_json to_json(const msg::JobRecord& job);
 
 // Indented, with a newline at the end; bytes that are not UTF-8 are replaced.
 std::string pretty(const nlohmann::ordered_json& json);
 
-// As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
+// The text of pretty(), for verbs that do nothing else with JSON: its library takes seconds to
 // compile.
 std::string json_text(const msg::JobRecord& job);
 std::string json_text(const std::vector<msg::JobRecord>& jobs);     // {"jobs": [...]}
@@ -27,7 +27,7 @@ std::string json_text(const std::vector<msg::Usage>& usages);       // {"usage":
 class JsonJobs {
  public:
   std::string next(const std::vector<msg::JobRecord>& jobs);
-  // `cores`: of the machine they ran on; 0: nobody says.
+  // `cores`: of the machine they ran on; 0: unknown.
   std::string end(std::int64_t cores = 0);
 
  private:

@@ -77,7 +77,7 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
 
 int ProgressLine::width() const {
   winsize size{};
-  // $COLUMNS, which io.width has then, is somebody's wish.
+  // $COLUMNS, if set, is a person's wish, and io.width has it.
   const bool asks = window_ >= 0 && std::getenv("COLUMNS") == nullptr;
   if (asks && ioctl(window_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   return io_.width > 0 ? io_.width : kUsualWidth;

@@ -25,9 +25,9 @@ struct ProgressCounts {
 // Ends per second, over the last half minute.
 class EndRate {
  public:
-  // REQUIRES: neither goes back.
+  // Notes the number of ends at `now`. REQUIRES: neither goes back.
   void look(Time now, std::uint64_t ended);
-  // nullopt: not known yet.
+  // The rate; nullopt: not known yet.
   std::optional<double> per_second() const;
 
  private:
@@ -40,29 +40,29 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
 
 class ProgressLine {
  public:
-  // `to`: io.out, where how far they are is what was asked for, or io.err, beside other output.
-  // `window`: the terminal behind `to`, which is asked for its width before each line; -1, or none:
-  // it is io.width for good.
+  // `to`: io.out if the progress is the output asked for, else io.err, beside other output.
+  // `window`: the terminal behind `to`, asked for its width before each line; -1, or none: io.width
+  // holds for good.
   ProgressLine(Io& io, std::ostream& to, int window = -1)
       : io_(io),
         to_(to),
         window_(window),
         on_terminal_(!io.dumb && (&to == &io.out ? io.terminal : io.err_terminal)) {}
 
-  // Objects instead, of all failures.
+  // Prints objects instead, and names all failures.
   ProgressLine& as_json() {
     is_json_ = true;
     return *this;
   }
 
-  // How it stands at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if ten
-  // seconds have passed since the last one, and nothing as long as nothing changes.
+  // Shows the counts at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if
+  // ten seconds have passed since the last one, and nothing as long as nothing changes.
   void show(const ProgressCounts& counts, Time now);
-  // A job has failed, and why. After some they are only counted.
+  // Tells that a job has failed, and why. After some failures, further ones are only counted.
   void failed(std::uint64_t id, const std::string& why);
-  // The last word: how it stands now, in a line of its own.
+  // Prints the final counts in a line of their own.
   void end(const ProgressCounts& counts, Time now);
-  // The line is taken away, for something else to be written.
+  // Removes the line, for something else to be written.
   void clear();
 
  private:

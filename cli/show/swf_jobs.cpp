@@ -5,7 +5,7 @@
 namespace holon::cli {
 namespace {
 
-// The format's: 0 failed, 1 completed, 5 cancelled.
+// The status in the format's numbers: 0 failed, 1 completed, 5 cancelled.
 int swf_status(const msg::JobRecord& job) {
   if (job.result == "COMPLETED") return 1;
   return job.result == "CANCELED" ? 5 : 0;
@@ -26,7 +26,7 @@ sim::SwfJob swf_job(const msg::JobRecord& job) {
   if (job.t_start <= 0) return line;
   line.wait = job.t_start - job.t_submit;
   line.run = (job.t_finish > 0 ? job.t_finish : job.t_inactive) - job.t_start;
-  // Its limit ended it, and then it took a moment.
+  // A job ended by its limit ran a moment longer than that.
   if (job.result == "TIMEOUT" && job.limit > 0) line.run = std::min(line.run, job.limit);
   const std::int64_t procs = std::max<std::int64_t>(1, job.ncores);
   line.cpu = job.cpu_ms / procs;

@@ -5,7 +5,7 @@
 
 namespace holon::cli {
 
-// REQUIRES: the job is over, and no array.
+// The record as a line. REQUIRES: the job is over, and no array.
 sim::SwfJob swf_job(const msg::JobRecord& job);
 
 }  // namespace holon::cli

@@ -20,7 +20,7 @@ void add_padded(std::string& line, std::string_view text, std::size_t columns, s
   if (align != Table::Align::right) line.append(fill, ' ');
 }
 
-// So many bytes of `text` take `width` columns at most.
+// The number of bytes of `text` that take at most `width` columns.
 std::size_t bytes_within(std::string_view text, std::size_t width) {
   if (is_plain(text)) return std::min(text.size(), width);
   std::size_t bytes = 0;
@@ -33,7 +33,7 @@ std::size_t bytes_within(std::string_view text, std::size_t width) {
   return bytes;
 }
 
-// Where a line of `width` columns ends: behind a word, if there is one.
+// The end of a line of `width` columns: behind a word, if there is one.
 std::size_t line_end(std::string_view text, std::size_t width) {
   const std::size_t most = bytes_within(text, width);
   if (most == text.size() || text[most] == ' ') return most;
@@ -110,7 +110,7 @@ std::string Table::lines(const Io& io, const Layout& layout, bool titles) const 
           ? SIZE_MAX
           : std::max(columns > before_last ? columns - before_last : 0, kLeastLastColumn);
 
-  // Beside a column as narrow as this there is more room below it.
+  // Below a column as narrow as this there is more room than beside it.
   const bool beside = last_width >= kReadable;
   const std::size_t indent = beside ? before_last : std::min(before_last, kGap * 2);
   const auto line_of = [&, &shown = shown, &widths = widths](auto&& cell_at) {

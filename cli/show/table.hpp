@@ -31,9 +31,9 @@ class Table {
   // left of io.width: what is longer goes on in a second line, and is cut there. A column in which
   // every cell is empty is left out.
   std::string render(const Io& io) const;
-  // The same for a table whose rows come piece by piece: the rows since the last call, which are
-  // forgotten; the titles before the first ones. A column only gets wider. Where there are `more`,
-  // the first piece cannot tell which columns stay empty, and all are shown.
+  // Renders a table whose rows come piece by piece: the rows since the last call, which are
+  // forgotten; titles before the first ones. A column only gets wider. If there are `more`, the
+  // first piece cannot tell which columns stay empty, and all are shown.
   std::string render_next(const Io& io, bool more);
 
  private:
@@ -44,7 +44,7 @@ class Table {
   Layout layout(bool all) const;
   std::string lines(const Io& io, const Layout& layout, bool titles) const;
 
-  std::optional<Layout> begun_;  // by render_next()
+  std::optional<Layout> begun_;  // of render_next()
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

@@ -35,7 +35,7 @@ Status Terminal::begin(transport::Reactor& reactor) {
       reactor.on_fd(listener_.get(), transport::kReadable, [this](unsigned) { on_connection(); });
   if (!watch) return tl::unexpected(watch.error());
   connection_ = std::move(*watch);
-  // Whatever ends this program ends the loan first: a second Ctrl-C must be one again.
+  // Any end of this program ends the loan first: a second Ctrl-C must be one again.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (transport::is_ignored(signal)) continue;
     auto end = reactor.on_signal(signal, [this] {

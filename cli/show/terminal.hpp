@@ -17,10 +17,10 @@ namespace holon::cli {
 
 class Terminal {
  public:
-  // Listens at a name of its own. Errors: system; invalid_argument where standard input is no
+  // Listens under a name of its own. Errors: system; invalid_argument if standard input is no
   // terminal.
   static Result<std::unique_ptr<Terminal>> create();
-  ~Terminal();  // the terminal is as it was before
+  ~Terminal();  // the terminal is as before
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
@@ -28,7 +28,7 @@ class Terminal {
   // Waits for the task beside what `reactor` does. SIGINT, SIGTERM and SIGHUP end the loan; a
   // caller that acts on them subscribes after this. Errors: system.
   Status begin(transport::Reactor& reactor);
-  // After the job's end: shows what is still on its way, and gives the terminal back.
+  // Shows, after the job's end, what is still on its way, and gives the terminal back.
   void end();
 
  private:

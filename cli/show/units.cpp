@@ -33,7 +33,7 @@ std::optional<double> take_number(std::string_view& text) {
   return number;
 }
 
-// Numbers with colons between them, as Slurm and Grid Engine write them; nullopt: something else.
+// Reads numbers with colons between them, as in Slurm and Grid Engine; nullopt: something else.
 std::optional<std::vector<std::int64_t>> clock_parts(std::string_view text) {
   constexpr std::size_t kMostDigits = 9;
   std::vector<std::int64_t> parts;
@@ -44,7 +44,7 @@ std::optional<std::vector<std::int64_t>> clock_parts(std::string_view text) {
     const bool digits = colon > 0 && colon <= kMostDigits && text.front() != '-' &&
                         error == std::errc{} && end == text.data() + colon;
     if (!digits) return std::nullopt;
-    // Only what stands first may exceed its unit: 120:00:00 is five days.
+    // Only the first number may exceed its unit: 120:00:00 is five days.
     if (!parts.empty() && number > 59) return std::nullopt;
     parts.push_back(number);
     more = colon < text.size();
@@ -53,7 +53,7 @@ std::optional<std::vector<std::int64_t>> clock_parts(std::string_view text) {
   return parts;
 }
 
-// MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; nullopt: none of them.
+// Reads MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; nullopt: none of them.
 std::optional<Duration> clock_limit(std::string_view text) {
   const auto dash = text.find('-');
   std::int64_t days = 0;
@@ -77,8 +77,8 @@ std::optional<Duration> clock_limit(std::string_view text) {
   return days * kDay + (*parts)[0] * kHour + (*parts)[1] * kMinute + (*parts)[2] * kSecond;
 }
 
-// What keeps `text`, which looks like one of the notations of a clock, from being one; empty: it
-// looks like none.
+// The reason why `text`, which looks like a clock's notation, is none; empty: it does not look like
+// one.
 std::string clock_misfit(std::string_view text) {
   const auto dash = text.find('-');
   const bool is_clock = text.find_first_not_of("0123456789:-") == std::string_view::npos &&
@@ -103,7 +103,7 @@ std::string clock_misfit(std::string_view text) {
   return "is no time";
 }
 
-// `text` read by one of `formats`, as a whole, on top of `parts`.
+// Reads all of `text` by one of `formats`, on top of `parts`.
 bool read_clock(const std::string& text, std::initializer_list<const char*> formats,
                 std::tm& parts) {
   for (const char* format : formats) {

@@ -13,7 +13,7 @@ namespace holon::cli {
 // limit, which is 0. Errors: invalid_argument.
 Result<Duration> parse_limit(const std::string& text);
 
-// "512M", "4G", "1T" or a number of GiB, to bytes, and those to GiB, rounded up. Errors:
+// Reads "512M", "4G", "1T" or a number of GiB to bytes, and rounds bytes up to GiB. Errors:
 // invalid_argument.
 Result<std::int64_t> parse_memory(const std::string& text);
 std::int64_t whole_gib(std::int64_t bytes);
@@ -34,7 +34,7 @@ std::string show_duration(Duration ms);
 // local.
 std::string show_time(Time when, Time now);
 
-// "512 MiB", "1.5 GiB" from KiB.
+// KiB as "512 MiB", "1.5 GiB".
 std::string show_kib(std::int64_t kib);
 
 // A path as this user's shell reads it: ~/state for what is below the user's home.

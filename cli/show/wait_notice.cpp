@@ -42,8 +42,8 @@ void WaitNotice::tell(Invocation& call, const std::string& verb, const msg::JobR
   told_at_ = now;
 }
 
-// A start is told soon. Of a job that runs there is something to tell after ten seconds only. An
-// answer that takes long is waited for, but one that is lost never comes.
+// Starts are told soon; a job that runs has news only every ten seconds. A long answer is waited
+// for, but a lost one never comes.
 Duration WaitNotice::ask_every() const {
   if (is_asked_) return kAskAgain;
   return told_ == Told::runs ? kTellEvery : kLookEvery;

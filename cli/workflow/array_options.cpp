@@ -14,7 +14,7 @@
 namespace holon::cli {
 namespace {
 
-// Each {{entry.FIELD}} stands for something in each task.
+// Checks that each {{entry.FIELD}} stands for something in each task.
 Status check_fields(const std::vector<std::string>& entries,
                     const std::vector<std::string>& command) {
   for (const auto& word : command)
@@ -48,7 +48,7 @@ Status check_bounds(const ArrayOptions& options, bool is_array) {
 constexpr std::size_t kMostEntries = resource::kMaxJobspecValues - 1'072;
 constexpr std::size_t kMostEntryBytes = std::size_t{7} << 20;
 
-// The entries go along with the submission, so that there are bounds; an array of indices has none.
+// Checks the bounds of entries, which go along with the submission; an array of indices has none.
 Status check_size(const ArrayOptions& options, const std::vector<std::string>& entries) {
   std::size_t bytes = 0;
   for (const std::string& entry : entries) bytes += entry.size() + 3;  // with its quotes and comma

@@ -17,13 +17,13 @@ struct ArrayOptions {
   bool open = false;
 };
 
-// --array, --each-line, --each-csv, --each-json, --max-running, --max-fails, --open.
+// Adds --array, --each-line, --each-csv, --each-json, --max-running, --max-fails, --open.
 void add_array_options(Parser& parser, ArrayOptions& options);
 
-// What of the options and of a ":::" in the command its jobs differ in, if in anything. What stands
-// behind ":::" is taken out of the command; where there are entries and no word of the command
-// holds {{entry}}, it becomes the last one, unless the command is a line for the shell (`wrapped`).
-// Errors: invalid_argument (two of them at once, no entries), not_found and system (the file).
+// The array that the options or a ":::" in the command ask for; nullopt: neither does. The words
+// behind ":::" are taken out of the command; an entry becomes its last word, unless a word holds
+// {{entry}} or the command is a line for the shell (`wrapped`). Errors: invalid_argument (two of
+// them at once, no entries), not_found and system (the file).
 Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
                                                std::vector<std::string>& command, bool wrapped);
 

@@ -14,15 +14,14 @@
 namespace holon::cli {
 namespace {
 
-// Several times what an instance takes as entries: whoever has more is told what takes them.
+// Several times what an instance takes as entries: a larger file is told what takes them.
 constexpr std::size_t kLargestEntriesFile = std::size_t{64} << 20;  // bytes
 
 std::string name_of(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
-// One line of a table, its fields with or without quotation marks (RFC 4180); nullopt: a quoted
-// field has no end.
+// The fields of one line of a table, quoted or not (RFC 4180); nullopt: a quoted field has no end.
 std::optional<std::vector<std::string>> fields_of(const std::string& line) {
   std::vector<std::string> fields(1);
   bool quoted = false;

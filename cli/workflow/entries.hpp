@@ -13,8 +13,8 @@ namespace holon::cli {
 
 inline constexpr std::string_view kMark = ":::";
 
-// The lines of `file`; "-": of standard input. Errors name the file and the line, or `option`:
-// invalid_argument (it cannot be read, has none, or one is no text).
+// The lines of `file`; "-": standard input. Errors name the file and the line, or `option`:
+// invalid_argument (it cannot be read, has no lines, or one is not text).
 Result<std::vector<std::string>> lines_of_file(const std::string& file, const char* option);
 // The elements of a JSON list, or one JSON value a line. Errors: as above.
 Result<std::vector<std::string>> entries_of_json(const std::string& file);
@@ -25,10 +25,10 @@ struct Words {
   std::vector<std::string> entries;  // of several lists: each combination, as a JSON list
   std::size_t lists = 1;
 };
-// What stands behind ":::", which is taken out of the command; nullopt: there is none. Errors:
+// Takes the words behind ":::" out of the command; nullopt: there are none. Errors:
 // invalid_argument, out_of_range (more than `most` combinations).
 Result<std::optional<Words>> take_words(std::vector<std::string>& command, std::size_t most);
-// For the verbs that make no arrays. Errors: invalid_argument.
+// Refuses ":::" for verbs that make no arrays. Errors: invalid_argument.
 Status refuse_words(const std::vector<std::string>& command, std::string_view verb);
 
 }  // namespace holon::cli

@@ -9,14 +9,13 @@
 
 namespace holon::cli {
 
-// Each job begins its files anew: of two tasks that name the same one only the later's would be
-// left.
+// Each job begins its files anew: if two tasks name the same file, only the later one's is left.
 class FileClaims {
  public:
-  // The files of a job that are the same whichever task has its options: those without a word that
+  // The files of a job that are the same for every task with its options: names without a word that
   // differs from job to job. Absolute names.
   static std::vector<std::string> files_of(const JobOptions& job);
-  // Errors: invalid_argument (another task writes into one of them).
+  // Claims the files for a task. Errors: invalid_argument (another task writes into one of them).
   Status claim(const std::vector<std::string>& files, const std::string& task);
 
  private:

@@ -22,7 +22,7 @@ constexpr std::size_t kMostNesting = 256;  // of lists and objects, as in a jobs
 
 Json json_of_toml(const toml::node& node) {
   if (const auto* table = node.as_table()) {
-    // Its keys differ: none is looked for among those that are there.
+    // A table's keys differ, so none is looked for among those that are there.
     Json object = Json::object();
     auto& members = object.get_ref<Json::object_t&>();
     for (const auto& [key, value] : *table)
@@ -60,8 +60,8 @@ std::size_t line_of(const std::string& text, std::size_t byte) {
   return 1 + static_cast<std::size_t>(std::count(text.begin(), end, '\n'));
 }
 
-// "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ...": the
-// part behind the place.
+// The part behind the place in "[json.exception.parse_error.101] parse error at line 1, column 2:
+// syntax error while ...".
 std::string what_of(const nlohmann::json::exception& error) {
   const std::string text = error.what();
   const auto begin = text.find(": ");
@@ -80,7 +80,7 @@ GraphDocument::GraphDocument(GraphDocument&&) noexcept = default;
 GraphDocument::~GraphDocument() = default;
 
 Result<GraphDocument> GraphDocument::parse(const std::string& text, const std::string& file) {
-  // No TOML begins with a brace.
+  // TOML never begins with a brace.
   const auto begin = text.find_first_not_of(" \t\r\n");
   const bool is_json =
       file.ends_with(".json") || (begin != std::string::npos && text[begin] == '{');

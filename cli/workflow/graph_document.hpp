@@ -12,8 +12,8 @@ namespace holon::cli {
 
 class GraphDocument {
  public:
-  // The text is JSON where `file` ends in ".json" or the text begins with a brace. Errors:
-  // invalid_argument, with the line of what is neither.
+  // Reads JSON if `file` ends in ".json" or the text begins with a brace, else TOML. Errors:
+  // invalid_argument, with the line of the fault.
   static Result<GraphDocument> parse(const std::string& text, const std::string& file);
   GraphDocument(GraphDocument&&) noexcept;
   ~GraphDocument();
@@ -21,8 +21,8 @@ class GraphDocument {
   const nlohmann::ordered_json& root() const { return root_; }
   const std::string& file() const { return file_; }
 
-  // Of {"task", "3", "time"}: "campaign.toml:12", or "campaign.json/task/3/time". Of a way that
-  // leads nowhere, the place up to which it leads.
+  // The place of {"task", "3", "time"}: "campaign.toml:12", or "campaign.json/task/3/time". If the
+  // way leads nowhere, the place up to which it leads.
   std::string place(const std::vector<std::string>& way) const;
   bool has(const std::vector<std::string>& way) const;
 

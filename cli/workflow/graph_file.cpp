@@ -28,7 +28,7 @@ constexpr std::size_t kLongestGraph = 256 << 20;  // bytes
 constexpr auto kOwnKeys = std::to_array<std::string_view>({"name", "command", "shell", "variants"});
 constexpr auto kGraphSchemes = std::to_array<std::string_view>(
     {"afterok", "afterany", "afternotok", "afterstart", "aftercorr"});
-// What of holon submit's options says the same as something here, or is about more than one task.
+// Options of holon submit that say the same as a key here, or are about more than one task.
 constexpr auto kNotForTasks =
     std::to_array<std::string_view>({"file", "jobspec", "json", "dry-run", "instance", "count",
                                      "wrap", "help", "now", "into", "open"});
@@ -52,7 +52,7 @@ bool is_not_for_tasks(const std::string& key) {
 // The place of a key; asked for only where something is wrong.
 using Places = std::function<std::string(const std::string& key)>;
 
-// "--time=10m"; true is the option alone, a list the option again and again.
+// Adds "--time=10m"; true is the option alone, a list the option again and again.
 Status add_option(const std::string& key, const Json& value, const Places& where, Texts& words) {
   if (is_not_for_tasks(key))
     return wrong_graph(
@@ -85,12 +85,12 @@ Status add_option(const std::string& key, const Json& value, const Places& where
     return wrong_graph(
         fmt::format("'{}' is {}; a number that is not negative is accepted", key, text),
         where(key));
-  // In one word: what an option cannot have would be taken for the command's first word.
+  // One word: a value apart, if the option takes none, would be taken for the command's first word.
   words.push_back(option + (key.size() > 1 ? "=" : "") + text);
   return {};
 }
 
-// Of two tables the options of the second one count where both have one.
+// The words of two tables; where both have an option, the second one's counts.
 Result<Texts> words_of(Json options, const Json& more, const Places& where) {
   options.update(more);
   Texts words;
@@ -112,7 +112,7 @@ Result<Texts> texts_of(const Json& value, const std::string& key, const Places& 
   return wrong_graph(fmt::format("'{}' is a text or a list of texts", key), where(key));
 }
 
-// A task as the file has it: it names those it waits for.
+// A task as in the file: it names those it waits for.
 struct NamedTask {
   GraphTask task;
   std::vector<std::pair<std::string, std::string>> after;  // scheme, name
@@ -122,7 +122,7 @@ Places places_in(const GraphTask& task, std::size_t way = 0) {
   return [&task, way](const std::string& key) { return task.where_is(key, way); };
 }
 
-// One way for each of the variants; without any there is one way.
+// Takes one way for each of the variants; without variants there is one way.
 Status take_ways(const Json& options, const Json& variants, GraphTask& task) {
   const auto no_list = [&] {
     return wrong_graph("'variants' is a list of tables of options", places_in(task)("variants"));
@@ -156,7 +156,7 @@ Status take_command(const Json& value, const std::string& key, const Places& whe
   return {};
 }
 
-// A task without `wanted` has, it may be, a key that was meant to be it.
+// A key of the table that may be a misspelt `wanted`.
 std::string meant_by_misspelt(const Json& table, std::string_view wanted) {
   const std::size_t close = wanted.size() > 5 ? 2 : 1;
   for (const auto& [key, value] : table.items())
@@ -222,7 +222,7 @@ Result<NamedTask> read_task(const std::shared_ptr<const GraphDocument>& document
 
 std::string circle_from(const std::vector<NamedTask>& tasks,
                         const std::vector<std::size_t>& waits_for) {
-  // Each task that is left waits for one that is left: going on from any, one comes twice.
+  // Each task left waits for another one left: following them from any, one comes twice.
   std::vector<std::size_t> way;
   std::vector<bool> seen(tasks.size());
   std::size_t at = 0;
@@ -245,7 +245,7 @@ struct Awaited {
   std::string indices;
 };
 
-// In one of its ways at least.
+// Does the task make an array, in one of its ways at least?
 bool is_array(const GraphTask& task) {
   const auto makes_one = [](const std::string& word) {
     const std::string key = key_of_option(word);
@@ -257,7 +257,7 @@ bool is_array(const GraphTask& task) {
          });
 }
 
-// "NAME", or "NAME.3-9": tasks of an array.
+// Reads "NAME", or "NAME.3-9": tasks of an array.
 Result<Awaited> awaited_of(const std::vector<NamedTask>& tasks, const NamedTask& waiter,
                            const std::string& scheme, const std::string& name,
                            const std::map<std::string, std::size_t>& by_name) {
@@ -280,7 +280,7 @@ Result<Awaited> awaited_of(const std::vector<NamedTask>& tasks, const NamedTask&
       tasks[whole->second].task.place, name.substr(dot + 1), tasks[part->second].task.place));
 }
 
-// Errors: invalid_argument (a name that no task has, a circle).
+// The tasks in order. Errors: invalid_argument (a name that no task has, a circle).
 Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   std::map<std::string, std::size_t> by_name;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -334,7 +334,7 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   return sorted;
 }
 
-// Options only: what tells tasks apart is said by each of them.
+// Refuses in [defaults] all but options: each task says itself what tells it apart.
 Status check_defaults(const GraphDocument& document, const Json& defaults) {
   const Places where = [&document](const std::string& key) {
     return document.place({"defaults", key}) + ", defaults";

@@ -15,8 +15,8 @@ class GraphDocument;
 struct GraphTask {
   std::string name;
   std::string place;  // "campaign.toml:12", "campaign.json/task/3"
-  // Options, one a word, those of [defaults] among them; of several ways the first is taken that
-  // can ever run.
+  // Options, one a word, with those of [defaults]; of several ways the first that can ever run is
+  // taken.
   std::vector<std::vector<std::string>> ways;
   std::vector<std::string> command;
   struct After {
@@ -28,14 +28,14 @@ struct GraphTask {
   std::vector<After> after;
 
   std::shared_ptr<const GraphDocument> document;
-  std::size_t number = 0;  // of the tasks of the file, in its order
+  std::size_t number = 0;  // among the tasks of the file, in its order
 
-  // Where the option `key` of the way stands: in its variant, in the task or in [defaults];
-  // "campaign.toml:14". `place` where it stands nowhere.
+  // The place of the option `key` of the way: in its variant, in the task or in [defaults];
+  // "campaign.toml:14". `place` if it stands nowhere.
   std::string place_of(const std::string& key, std::size_t way) const;
-  // The same with whose it is: "campaign.toml:14, task fit", "campaign.toml:2, defaults".
+  // The place and its owner: "campaign.toml:14, task fit", "campaign.toml:2, defaults".
   std::string where_is(const std::string& key, std::size_t way) const;
-  // Does it stand in [defaults], and nowhere nearer?
+  // Does the key stand in [defaults], and nowhere nearer?
   bool is_default(const std::string& key, std::size_t way) const;
 
  private:
@@ -43,21 +43,20 @@ struct GraphTask {
   std::vector<std::string> way_to(const std::string& key, std::size_t way) const;
 };
 
-// Of the option "--time=10m" of a way: "time".
+// The key of the option "--time=10m" of a way: "time".
 std::string key_of_option(const std::string& word);
 
-// What is said of a key that is neither of a task nor one of `options`: the nearest that is, or
+// The message about a key that is neither a task's nor one of `options`: the nearest that is, or
 // what is accepted. `in_defaults`: it stands in [defaults], where options alone are accepted.
 std::string about_unknown_key(const std::string& key, std::vector<std::string> options,
                               bool in_defaults);
 
-// Each behind all that it waits for, otherwise in the order of the file. Errors: invalid_argument
-// with the place: a file that cannot be read: no TOML or JSON, a key or value that is not
-// accepted, two tasks of one name, a name that no task has, tasks that wait for each other in a
-// circle.
-// "-" is standard input.
+// The tasks of the file ("-": standard input), each behind all that it waits for, otherwise in the
+// order of the file. Errors: invalid_argument with the place: a file that cannot be read, no TOML
+// or JSON, a key or value that is not accepted, two tasks of one name, a name that no task has,
+// tasks that wait for each other in a circle.
 Result<std::vector<GraphTask>> read_graph(const std::string& file);
-// The same of a text, which is JSON where `file` ends in ".json", or where it begins with a brace.
+// The tasks of a text, which is JSON if `file` ends in ".json" or the text begins with a brace.
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file);
 
 }  // namespace holon::cli

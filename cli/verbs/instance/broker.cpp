@@ -41,7 +41,7 @@ int verb_broker(Invocation& call) {
 
 namespace {
 
-// What a job inherits is the agent's, where its jobspec brings no environment of its own.
+// Leaves the outer job's variables: a job whose jobspec has no environment inherits the agent's.
 void leave_outer_job() {
   for (const auto says : {batch::Says::place, batch::Says::share})
     for (const auto& name : batch::variables_that_say(batch::current_environment(), says))

@@ -17,7 +17,7 @@
 namespace holon::cli {
 namespace {
 
-// The instance knows what is set; which keys there are is known here, too.
+// The error with the nearest key: the instance knows which keys are set, this program all keys.
 Error with_nearest_key(Error error, const std::string& key) {
   if (error.code != Errc::not_found) return error;
   std::vector<std::string> names;

@@ -74,7 +74,7 @@ class MachineDrawing {
   std::string text_;
 };
 
-// What is found, in the form asked for.
+// The resources found, in the form asked for.
 Result<std::string> discover(const std::string& format) {
   auto xml = launch::topology_xml();
   if (!xml || format == "xml") return xml;

@@ -35,11 +35,11 @@ struct InstancesArgs {
 struct InstanceRow {
   instance::Registered of;
   Stand stand = Stand::unknown;
-  std::string uri;                      // of one that runs
-  std::optional<std::int64_t> waiting;  // jobs; nullopt: nobody knows
+  std::string uri;                      // if it runs
+  std::optional<std::int64_t> waiting;  // waiting jobs; nullopt: unknown
   std::int64_t running = 0, bytes = 0;
-  Time used = 0;        // for the last time
-  std::string trouble;  // why something of it is not known
+  Time used = 0;        // the last time it was used
+  std::string trouble;  // why part of it is unknown
   bool removed = false;
   std::string kept;  // why it was not removed
 };
@@ -84,7 +84,7 @@ void look_at(InstanceRow& row) {
                     : fmt::format("ran on {}, which has not said that it ended", row.of.host);
 }
 
-// Registered ones, and those that run and are not: their home could not be written.
+// Registered instances, and running ones that could not write to their home and are not registered.
 std::vector<InstanceRow> find_instances() {
   std::vector<InstanceRow> rows;
   for (auto& entry : instance::read_registry()) {
@@ -108,7 +108,7 @@ std::vector<InstanceRow> find_instances() {
   return rows;
 }
 
-// Only those in the folders that were named. Errors: not_found.
+// Keeps only rows of the named folders. Errors: not_found.
 Status keep_named(std::vector<InstanceRow>& rows, const std::vector<std::string>& dirs) {
   std::vector<InstanceRow> named;
   for (const auto& dir : dirs) {
@@ -145,7 +145,7 @@ std::string jobs_wait(std::int64_t n) {
   return n == 1 ? "1 job waits" : fmt::format("{} jobs wait", n);
 }
 
-// Why it is not to be removed; "": it is.
+// Why the instance is not to be removed; "": it is.
 std::string why_kept(const InstanceRow& row, bool force) {
   if (row.stand == Stand::runs) return "it runs";
   if (force) return {};
@@ -159,7 +159,7 @@ void remove_rows(std::vector<InstanceRow>& rows, bool force) {
   for (InstanceRow& row : rows) {
     row.kept = why_kept(row, force);
     if (!row.kept.empty()) continue;
-    // Where there is nothing here to remove, nothing is known of it from now on.
+    // An instance with nothing here to remove is forgotten.
     if (row.bytes == 0) instance::forget(row.of);
     const Status removed = row.bytes == 0 ? Status() : instance::remove_state_dir(row.of.state_dir);
     row.removed = removed.has_value();

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t kMostGuests = 1'000'000;
 
-// Nobody else may read it, and nothing that is there is overwritten.
+// Makes a file that nobody else can read; an existing one is not overwritten.
 Result<transport::UniqueFd> new_secret_file(const std::string& file) {
   transport::UniqueFd out(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!out) return fail(Errc::system, std::strerror(errno), file);

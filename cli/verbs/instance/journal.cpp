@@ -21,7 +21,7 @@ namespace {
 
 namespace in = instance;
 
-// Also the name of the journal itself is taken.
+// The state directory; the name of the journal itself is taken too.
 std::string state_dir_of(const std::string& word) {
   const std::filesystem::path path(word);
   if (path.filename() == "journal.db") return path.has_parent_path() ? path.parent_path() : ".";

@@ -24,7 +24,7 @@ Status write_page(const std::filesystem::path& file, const std::string& text) {
   return {};
 }
 
-// What the verb says of itself: a page, or of a verb that is a table of verbs one for each.
+// The pages of the verb: one, or for a table of verbs one of each.
 std::vector<std::string> pages_of(const Verb& verb) {
   std::ostringstream text;
   Io io{text, text};
@@ -39,7 +39,7 @@ std::vector<std::string> pages_of(const Verb& verb) {
   return pages;
 }
 
-// ".TH holon\-job\-info 1 ..." is kept in holon-job-info.1.
+// The file of a page: ".TH holon\-job\-info 1 ..." is kept in holon-job-info.1.
 std::string file_of(const std::string& page) {
   std::string name = page.substr(kTitle.size(), page.find(' ', kTitle.size()) - kTitle.size());
   std::erase(name, '\\');

@@ -44,7 +44,7 @@ std::function<Status(const std::string&)> number_from_one(std::int64_t most, std
   };
 }
 
-// A word that is no option of ours may be a slip; what is meant for the batch system stands behind
+// Refuses words that are no option of ours and may be slips; the batch system's words stand behind
 // "--".
 Status check_passed_through(const Invocation& call, const std::vector<std::string>& options) {
   const auto dashes = std::find(call.args.begin(), call.args.end(), "--");
@@ -63,7 +63,7 @@ Status check_sizes(const ProvisionArgs& args) {
               fmt::format("-N {}", args.nodes_each));
 }
 
-// What would need more nodes than there are does not wait where no provision may bring them.
+// Tells that jobs which need more nodes than there are do not wait if no provision may bring them.
 void tell_of_nothing(Invocation& call, Client& client) {
   call.io.out << "nothing: no waiting job would start on its nodes now\n";
   const auto known = client.provisions();

@@ -32,7 +32,7 @@ std::int64_t amount(const std::map<std::string, std::int64_t>& of, const std::st
   return found == of.end() ? 0 : found->second;
 }
 
-// Outermost first, as a person thinks of them; others by name.
+// Types outermost first, as a person thinks of them; others by name.
 std::vector<std::string> types_in_order(const msg::ResourceReply& reply) {
   static const std::vector<std::string> kUsual = {"cluster",  "rack", "node", "socket",
                                                   "numanode", "core", "gpu",  "memory"};

@@ -54,8 +54,8 @@ struct Saved {
   std::size_t undecided = 0;  // reservations that are an amount so far, wherever there is room then
 };
 
-// What an instance has and what its plan holds of it are two answers: a job that starts or ends
-// between them is in the second.
+// Saves the resources and the plan, which are two answers: a job that starts or ends between them
+// is in the second.
 Result<Saved> save(Client& client, const std::string& file) {
   const auto reply = client.resources();
   if (!reply) return tl::unexpected(reply.error());

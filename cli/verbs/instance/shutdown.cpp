@@ -34,7 +34,7 @@ transport::UniqueFd handle_of_supervisor(std::int64_t broker) {
   return {};
 }
 
-// Serves the connection meanwhile: an instance that ends waits for clients that do not read.
+// Serves the connection meanwhile: an ending instance waits for clients that do not read.
 bool ends(Client& client, int supervisor, Duration patience) {
   bool gone = false;
   const auto watch =

@@ -44,9 +44,9 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
-// A supervisor that was killed just now has its lock until the kernel is done with it, which takes
-// long where processors or disks are busy. One whose broker answers is alive; a broker without a
-// supervisor is about to end.
+// A supervisor just killed keeps its lock until the kernel is done with it, which takes long where
+// processors or disks are busy. One whose broker answers is alive; a broker without a supervisor is
+// about to end.
 bool stays(const client::RunningInstance& other) {
   constexpr Duration kPatience = 500;
   constexpr int kTries = 120;
@@ -70,8 +70,8 @@ Status check_state_dir(const instance::StartOptions& options) {
   return {};
 }
 
-// Two instances on one machine share its cores, which whoever starts the second one should know.
-// What runs inside a job has that job's cores.
+// Warns that two instances on one machine share its cores. An instance inside a job has that job's
+// cores.
 void warn_of_others(Invocation& call, const instance::StartOptions& options) {
   const char* const job = std::getenv("HOLON_JOB_PATH");
   const bool is_machine = (options.resources.empty() && !options.keeps_declared) ||
@@ -87,8 +87,8 @@ void warn_of_others(Invocation& call, const instance::StartOptions& options) {
       other->uri, printable(describe(*other)));
 }
 
-// Whoever starts again where an instance was killed, or ended with jobs in its queue, may mean to
-// go on with it.
+// Tells of waiting jobs: a user who starts again where an instance was killed, or ended with jobs
+// in its queue, may mean to go on with it.
 void tell_of_waiting_jobs(Invocation& call, const instance::StartOptions& options) {
   if (!options.state_dir.empty()) return;
   std::error_code ignored;
@@ -113,7 +113,7 @@ void tell_of_waiting_jobs(Invocation& call, const instance::StartOptions& option
       others == 0 ? "" : fmt::format("; `holon instances` lists {} more", others));
 }
 
-// The broker is told its options as JSON, which holds text only.
+// Checks that all options are text: the broker gets them as JSON, which holds text only.
 Status check_words(const instance::StartOptions& options) {
   const auto check = [](const char* option, const std::string& word) -> Status {
     if (resource::is_utf8(word)) return {};
@@ -127,7 +127,7 @@ Status check_words(const instance::StartOptions& options) {
   return check("--state-dir", options.state_dir);
 }
 
-// They say nothing of an instance of one user.
+// Takes the options that mean nothing for an instance of one user.
 Status take_system_options(instance::StartOptions& options, const std::string& account,
                            const std::string& runtime_place) {
   const std::string unused = !account.empty()         ? "--account " + account
@@ -232,13 +232,13 @@ int verb_start(Invocation& call) {
                    "--state-dir " + options.state_dir});
   if (!options.grant) {
     if (auto good = check_state_dir(options); !good) return report(call, "start", good.error());
-    // What the account of an instance for several users has written is not for root to read.
+    // Files that the account of an instance for several users has written are not for root to read.
     options.keeps_declared =
         !options.system && options.resources.empty() && instance::keeps_declared(options.state_dir);
     warn_of_others(call, options);
     if (!options.system) tell_of_waiting_jobs(call, options);
   }
-  // A child goes by its parent's word alone: what its job inherits was said for the root.
+  // A child goes by its parent's word alone: its job inherits settings meant for the root.
   if (!options.grant)
     if (auto added = add_configuration_of_environment(options.conf); !added)
       return report(call, "start", added.error());

@@ -40,13 +40,13 @@ constexpr std::size_t kReasonsShown = 3;  // of each instance
 // Jobs of each instance whose reasons are read: of a hundred thousand equal ones the first say all.
 constexpr std::size_t kReasonsRead = 100;
 
-using Reasons = std::map<std::string, std::vector<std::string>>;  // instance path -> lines
+using Reasons = std::map<std::string, std::vector<std::string>>;  // by instance path: lines
 
 bool is_waiting(const msg::JobRecord& job) {
   return job.state != "INACTIVE" && job.t_alloc == 0 && !job.reason.empty();
 }
 
-// The jobs of `at` that wait, the oldest first; not many more than are read.
+// The oldest waiting jobs of `at`; not many more than are read.
 std::vector<msg::JobRecord> first_that_wait(Client& client, const msg::TreeNode& at) {
   msg::JobsRequest request;
   request.page = kReasonsRead;
@@ -61,7 +61,7 @@ std::vector<msg::JobRecord> first_that_wait(Client& client, const msg::TreeNode&
   return found;
 }
 
-// Why they wait, equal reasons once, and how many more of all `pending` do.
+// The reasons why they wait, equal ones once, and how many more of all `pending` wait.
 std::vector<std::string> lines_of(const std::vector<msg::JobRecord>& jobs, std::int64_t pending,
                                   Time now) {
   std::vector<std::string> reasons;
@@ -88,7 +88,7 @@ std::vector<std::string> lines_of(const std::vector<msg::JobRecord>& jobs, std::
   return lines;
 }
 
-// Of `at` and all below it.
+// Reads the reasons of `at` and of all instances below it.
 void read_reasons(Client& client, const msg::TreeNode& at, Time now, Reasons& reasons) {
   if (at.health == "up" && at.pending > 0)
     reasons[at.path] = lines_of(first_that_wait(client, at), at.pending, now);
@@ -135,7 +135,7 @@ class TreeDrawing {
   }
 
  private:
-  // `state_dir`: of the instance that was asked; those below it have theirs in it.
+  // `state_dir`: that of the instance asked; those below it have theirs in it.
   void node(const msg::TreeNode& at, const std::string& first, const std::string& rest,
             const std::string& state_dir = "") {
     text_ += first + title(at) + "\n";

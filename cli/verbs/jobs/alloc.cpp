@@ -43,8 +43,8 @@ Result<msg::JobRecord> record_of(Client& client, std::uint64_t id) {
   return std::move(reply->jobs.front());
 }
 
-// What the child said before it ended is its job's output, which is not looked for by those who
-// wait here.
+// Shows the last words of the child, which are its job's output: a person who waits here would not
+// look there.
 void show_last_words(Invocation& call, Client& client, std::uint64_t id) {
   constexpr std::size_t kMost = 4'096;
   std::string said;
@@ -79,7 +79,7 @@ Result<msg::JobRecord> wait_until_up(Invocation& call, Client& client, std::uint
 
 constexpr time_t kLastWords = 30;  // s for the instance to take back what it gave
 
-// The signal comes again after a while, wherever this process is then.
+// Ends this process soon: the signal comes again after a while, wherever this process is then.
 void end_soon(int signal) {
   sigevent again{};
   again.sigev_notify = SIGEV_SIGNAL;
@@ -93,8 +93,8 @@ int code_of_ended(const msg::JobRecord& job) {
   return job.result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
 
-// The program was ended because its instance was. What was said of the job stands: by now the
-// instance that knows it may be gone. Where the job was still ending it had no result to tell.
+// The exit code of a program ended because its instance was. What was said of the job stands: the
+// instance that knows it may be gone by now. A job that was still ending had no result to tell.
 int code_of_outlived(Client& client, std::uint64_t id, const ProgramEnd& ran) {
   if (ran.timed_out) return kTimeLimit;
   msg::WaitRequest wait;
@@ -103,16 +103,16 @@ int code_of_outlived(Client& client, std::uint64_t id, const ProgramEnd& ran) {
   return over && !over->jobs.empty() ? code_of_ended(over->jobs.front()) : kNotRun;
 }
 
-// The connection ends with the question: the child's broker, when it leaves, waits for every client
-// that is connected and may not have read all.
+// Ends the child and at once the connection: a leaving broker waits for every connected client that
+// may not have read all.
 Status shut_down_child(const std::string& uri, const std::string& reason) {
   auto child = Client::connect({uri, {}, {}});
   return child ? child->shutdown({reason}) : Status(tl::unexpected(child.error()));
 }
 
-// Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
-// to end, or has not said so within two seconds.
-// `held` has kept signals away since before the program's end.
+// Ends the child and waits for that. A signal ends the wait once the instance knows that the job is
+// to end, or after two seconds without an answer. `held` has kept signals away since before the
+// program's end.
 Status give_back(Client& client, std::uint64_t id, const std::string& uri,
                  Client::SignalGuard held) {
   msg::CancelRequest over;
@@ -157,7 +157,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
     return kOk;
   }
   put_own_folder_in_path();
-  // A signal that ends this process must end the program first, and then the child instance, which
+  // A signal that ends this process must first end the program and then the child instance, which
   // would run on otherwise.
   auto held = client.catch_signals([](int) {});  // also between the one and the other
   const auto ran = run_here(call, client, id, args.command, job->child_uri);

@@ -29,7 +29,7 @@ struct BatchArgs {
   std::vector<std::string> command;
 };
 
-// A script by its absolute name, so that the child finds it from wherever it runs.
+// The words of the child's program; a script has its absolute name, so that the child finds it.
 Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
   if (args.wrap || args.script.text) return args.command;
   namespace fs = std::filesystem;

@@ -36,7 +36,7 @@ std::vector<const JobField*> usual_columns(bool with_paths) {
   return *parse_fields(id + ",name,user,state,code,cores,wait,time,cpu,use,memory,end");
 }
 
-// Rows as their pages come, in the one form or the other.
+// Rows in the form asked for, as their pages come.
 class Rows {
  public:
   Rows(Invocation& call, const HistoryArgs& args)
@@ -47,7 +47,7 @@ class Rows {
     if (args_.csv) call_.io.out << csv_titles();
   }
 
-  // Of the machine, where the jobs become a trace.
+  // Sets the machine of the trace that the jobs become.
   void set_machine(const msg::TreeNode& machine) { machine_ = machine; }
 
   void add(const std::vector<msg::JobRecord>& jobs, bool more) {
@@ -76,7 +76,7 @@ class Rows {
   }
 
  private:
-  // An array's tasks are jobs; the array is none.
+  // Adds jobs to the trace: an array's tasks are jobs, the array is none.
   void add_to_trace(const std::vector<msg::JobRecord>& jobs) {
     for (const auto& job : jobs)
       if (job.tasks == 0) trace_.push_back(swf_job(job));
@@ -99,7 +99,7 @@ class Rows {
   Time now_ = instance::wall_clock_ms();
 };
 
-// In the order of their ends it would take all of them at once: they come in that of their ids.
+// Lists jobs by id: listing by end would need all of them at once.
 Status list_ended(Client& client, const HistoryArgs& args, Rows& rows) {
   if (args.request.recursive || args.request.limit > 0) {
     const auto all = client.jobs(args.request);
@@ -114,7 +114,7 @@ Status list_ended(Client& client, const HistoryArgs& args, Rows& rows) {
                           });
 }
 
-// Of a tree they are added up here: a path may come twice.
+// Usage in a tree is added up here: a path may come twice.
 Result<std::vector<msg::Usage>> usage_of(Client& client, const HistoryArgs& args) {
   if (!args.request.recursive) return client.usage(args.request);
   msg::JobsRequest ask = args.request;
@@ -318,7 +318,7 @@ int verb_history(Invocation& call) {
     return shown ? kOk : report(call, "history", shown.error());
   }
   Rows rows(call, args);
-  // Of an instance that is over nobody says how large it was.
+  // The size of an instance that is over is unknown.
   if (const auto machine = args.json || args.swf ? client->status() : Result<msg::TreeNode>();
       machine)
     rows.set_machine(*machine);

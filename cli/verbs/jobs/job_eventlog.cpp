@@ -21,7 +21,7 @@ struct JobEventlogArgs {
   bool json = false;
 };
 
-// `  0.012s  alloc    {"..."}`: the time since the first event, the event, what is known about it.
+// An event as `  0.012s  alloc    {"..."}`: the time since the first event, its name, its context.
 std::string event_line(Time since, const std::string& name, const std::string& context) {
   const std::string shown = context == "{}" || context == "null" ? "" : context;
   std::string line =

@@ -46,7 +46,7 @@ class Sheet {
   void line(const std::string& name, const std::string& value) {
     line_as_it_is(name, printable(value));
   }
-  // REQUIRES: nothing in it came from a user.
+  // Prints a value unescaped. REQUIRES: nothing in it came from a user.
   void line_as_it_is(const std::string& name, const std::string& value) {
     if (!value.empty()) text_ += fmt::format("{:<11}{}\n", name, value);
   }
@@ -58,7 +58,7 @@ class Sheet {
 
 std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   const auto at = [now](Time when) { return when > 0 ? show_time(when, now) : std::string(); };
-  // Of a task of an array "/7.3", not the number that it has among the jobs.
+  // A task of an array is "/7.3", not its number among the jobs.
   const std::string shown = job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job);
   Sheet sheet;
   sheet.line("job", fmt::format("{}  {}", shown, job.name));
@@ -133,7 +133,7 @@ int verb_job_info(Invocation& call) {
   if (!job) return report(call, "job info", job.error());
   auto info = job->client.info(job->id);
   if (!info && !job->client.path().empty() && args.key.empty()) {
-    // Its instance may be gone; then there is the record and no more.
+    // The job's instance may be gone; then the record is all there is.
     if (auto record = job->client.record(job->id))
       info = msg::JobInfoReply{std::move(*record), "null", "", ""};
   }

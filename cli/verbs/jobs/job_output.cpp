@@ -29,7 +29,7 @@ Status copy_file(const std::string& file, std::ostream& to) {
   return {};
 }
 
-// One file, or one of each task.
+// Copies one file, or one of each task.
 Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& to) {
   if (launch::file_of_task(pattern, 0) == pattern) return copy_file(pattern, to);
   for (std::int64_t rank = 0; rank < tasks; ++rank)
@@ -40,8 +40,8 @@ Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& 
   return {};
 }
 
-// The instance that ran the job has ended, or does not read what its users have named: the files
-// are still where the record says.
+// Prints files at the places in the record: the instance that ran the job has ended, or does not
+// read files that its users have named.
 Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job) return tl::unexpected(job.error());
@@ -52,7 +52,7 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
-// What a job wrote. What has a name above it is one stream, which can be kept in a file.
+// Copies the job's output. Under a name, both streams become one, which can be kept in a file.
 Status copy_stream(Invocation& call, Client& client, std::uint64_t id, bool named) {
   return client.attach(id, [&](const msg::OutputChunk& chunk) {
     (chunk.error && !named ? call.io.err : call.io.out) << chunk.data << std::flush;
@@ -60,14 +60,14 @@ Status copy_stream(Invocation& call, Client& client, std::uint64_t id, bool name
   });
 }
 
-// ": beta", of a task that was given something.
+// The entry of a task as ": beta"; "" if it has none.
 std::string given_to(Client& client, std::uint64_t id) {
   const auto task = client.record(id);
   return task && !task->entry.empty() ? ": " + printable(task->entry) : "";
 }
 
-// Of an array the tasks of `ask`, one after the other; with `named` each under its name, with what
-// it was given.
+// Prints the output of the tasks that `ask` names, one after the other; with `named` each under its
+// name and entry.
 Status print_tasks(Invocation& call, Client& client, const msg::TasksRequest& ask, bool named) {
   const auto tasks = client.tasks(ask);
   if (!tasks) return tl::unexpected(tasks.error());
@@ -89,7 +89,7 @@ Status print_tasks(Invocation& call, Client& client, const msg::TasksRequest& as
 
 constexpr const char* kFailedOutputs = "FAILED,TIMEOUT";
 
-// Of one job: itself, if it has failed.
+// Prints the failed tasks of an array, or one job if it has failed.
 Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job) return tl::unexpected(job.error());
@@ -98,7 +98,7 @@ Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
   return copy_stream(call, client, id, true);
 }
 
-// Nothing came: of a job that never ran, why.
+// Says why nothing came, if the job never ran.
 void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job || job->t_start != 0 || job->state != "INACTIVE") return;
@@ -106,7 +106,7 @@ void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
                              job->result, job->reason.empty() ? "" : ": " + printable(job->reason));
 }
 
-// "7.2-4"; nullopt: it is something else.
+// Reads "7.2-4"; nullopt: something else.
 std::optional<JobRef> several_tasks(const std::string& word) {
   const auto jobs = parse_jobs(word);
   if (!jobs || jobs->size() != 1 || jobs->front().indices.empty()) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<JobRef> several_tasks(const std::string& word) {
   return indices && indices->count() > 1 ? std::optional(jobs->front()) : std::nullopt;
 }
 
-// What one job, or one list of tasks of an array, wrote.
+// Prints the output of one job, or of one list of tasks of an array.
 int output_of(Invocation& call, const char* verb, const std::string& word, bool failed) {
   if (const auto tasks = several_tasks(word)) {
     if (!tasks->instance.empty()) call.instance = tasks->instance;
@@ -149,7 +149,7 @@ int output_of(Invocation& call, const char* verb, const std::string& word, bool 
   return kOk;
 }
 
-// "3-5" as "3", "4", "5". Errors: as of parse_jobs.
+// Splits "3-5" into "3", "4", "5". Errors: those of parse_jobs.
 Result<std::vector<std::string>> one_by_one(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   for (const std::string& word : words) {

@@ -31,12 +31,12 @@ bool went_well(const msg::JobRecord& job) {
   return job.result == "COMPLETED";
 }
 
-// Numbers count within one instance only.
+// The job's name in messages. Numbers count within one instance only.
 std::string name_of(const Invocation& call, const msg::JobRecord& job) {
   return call.instance.empty() || job.path.empty() ? msg::label_of(job) : job.path;
 }
 
-// Returns at once where nobody wants to see it.
+// Shows the progress, or returns at once if that is not wanted.
 Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& args) {
   if (!args.progress) return {};
   const auto cursor = cursor_of_now(jobs.client);
@@ -53,8 +53,8 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
   return shown ? Status() : tl::unexpected(shown.error());
 }
 
-// Jobs of this instance that are over and did not complete. A campaign whose first job fails before
-// its script comes to wait has failed all the same.
+// The number of this instance's jobs that are over and did not complete. A campaign whose first job
+// fails before its script comes to wait has failed all the same.
 Result<std::uint64_t> failed_before(Client& client) {
   msg::JobsRequest ended;
   ended.all = true;

@@ -67,7 +67,7 @@ class Lines {
   bool has(std::uint64_t id) const { return shown_.contains(id); }
   // A person does not read more lines than kMostOnATerminal.
   bool has_bound() const { return call_.io.terminal && !args_.json; }
-  // There are more jobs than are shown: so many in each state. Are all that run among those shown?
+  // Notes how many jobs there are in each state, shown or not. Are all running ones shown?
   void cut(const std::vector<msg::StateCount>& counts, bool has_running) {
     counts_.clear();
     std::uint64_t all = 0;
@@ -134,7 +134,7 @@ class Lines {
   std::string hint_;
 };
 
-// What runs, and of all others the newest.
+// Lists running jobs and, of the others, the newest.
 Status list_latest(Client& client, const msg::JobsRequest& ask,
                    const std::vector<msg::StateCount>& counts, Lines& lines) {
   std::map<std::uint64_t, msg::JobRecord> jobs;
@@ -159,8 +159,8 @@ Status list_latest(Client& client, const msg::JobsRequest& ask,
   return {};
 }
 
-// In the order of their paths, unless another is asked for. Pages come in that order unless what is
-// below instances, or the newest only, are asked for.
+// Lists jobs in the order of their paths, or as asked. Pages come in that order, unless jobs below
+// instances or only the newest are asked for.
 Status list(Client& client, const JobsArgs& args, Lines& lines) {
   const auto& ask = args.request;
   if (ask.recursive || ask.limit > 0 || !ask.ids.empty() || !args.order.empty()) {
@@ -183,7 +183,7 @@ Status list(Client& client, const JobsArgs& args, Lines& lines) {
   });
 }
 
-// Of a tree the records are counted here: a path may come twice.
+// Counts the records of a tree here: a path may come twice.
 Result<std::vector<msg::StateCount>> counts_of(Client& client, const JobsArgs& args) {
   if (!args.request.recursive) return client.count_jobs(args.request);
   const auto all = client.jobs(args.request);
@@ -195,7 +195,7 @@ Result<std::vector<msg::StateCount>> counts_of(Client& client, const JobsArgs& a
   return list;
 }
 
-// Where jobs are named, the tasks of those that are arrays are named as well.
+// Names, beside jobs that are named, the tasks of those that are arrays.
 Status name_tasks(Client& client, msg::JobsRequest& request) {
   msg::JobsRequest ask;
   ask.all = true;
@@ -225,7 +225,7 @@ Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
   return {};
 }
 
-// Of those that were named, as far as a filter has not left them out.
+// Named jobs that are missing, except where a filter may have left them out.
 std::vector<std::uint64_t> unknown_ids(const JobsArgs& args, const Lines& lines) {
   std::vector<std::uint64_t> unknown;
   const auto& filter = args.request.filter;
@@ -238,7 +238,7 @@ std::vector<std::uint64_t> unknown_ids(const JobsArgs& args, const Lines& lines)
   return unknown;
 }
 
-// An empty table would look as if the name were right.
+// Tells that a user is unknown: an empty table would look as if the name were right.
 void tell_unknown_user(Invocation& call, Client& client, const std::string& user) {
   if (user.empty() || getpwnam(user.c_str()) != nullptr) return;
   msg::JobsRequest request;
@@ -263,7 +263,7 @@ Status read_states(const std::string& text, msg::JobFilter& filter) {
   return {};
 }
 
-// Who asks for jobs that are over need not say so twice.
+// True: the options already mean jobs that are over, without -a.
 bool means_all(const JobsArgs& args) {
   const auto& filter = args.request.filter;
   return args.stats || filter.since > 0 || !args.ids.empty() || msg::asks_for_ended(filter);

@@ -27,11 +27,11 @@ constexpr std::size_t kMostDamage = 10;  // findings that are told
 struct ReportArgs {
   std::string file = "report.html";
   std::string title;
-  std::string state_dir;  // of an instance that has ended; "": of one that can be asked
+  std::string state_dir;  // of one that has ended; "": the instance is asked
   msg::JobsRequest request;
 };
 
-// The records as a schedule, which is what a simulation would have made of them.
+// The records as a schedule, as a simulation would have made it.
 struct Recorded {
   sim::Workload workload;
   sim::SimResult result;
@@ -53,12 +53,12 @@ qmanager::Selection selection_of(const msg::JobRecord& job) {
                                      : qmanager::Selection::immediate;
 }
 
-// When a job ended, or how far it has come.
+// The time when the job ended, or now while it runs.
 Time end_of(const msg::JobRecord& job, Time now) {
   return job.t_finish > 0 ? job.t_finish : job.state == "INACTIVE" ? job.t_inactive : now;
 }
 
-// Of an array that is drawn as a whole: what its tasks held on average.
+// The job's processors; for an array drawn as a whole, what its tasks held on average.
 std::int64_t procs_of(const msg::JobRecord& job, Time now) {
   const Duration lasted = job.t_start > 0 ? end_of(job, now) - job.t_start : 0;
   const std::int64_t held =
@@ -108,7 +108,7 @@ Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
   return all;
 }
 
-// Of an instance that is gone nobody says how many cores it had: at least what was in use at once.
+// Cores of an instance that is gone, whose number is unknown: the most in use at once.
 std::int64_t most_at_once(const Recorded& all) {
   std::vector<std::pair<Time, std::int64_t>> changes;
   for (std::size_t i = 0; i < all.workload.jobs.size(); ++i) {
@@ -151,7 +151,7 @@ std::vector<std::pair<std::string, std::string>> facts_of_instance(
   return facts;
 }
 
-// Numbers of queues beside the policy: what a pass looks at.
+// Queue depths, which the policy's name does not tell: how many jobs a pass looks at.
 std::string depths_of(Client& client) {
   const auto stats = client.stats();
   if (!stats) return "";
@@ -181,8 +181,7 @@ struct Shown {
   std::vector<std::string> damage;  // of the journal that the jobs were read from
 };
 
-// What ran are the tasks of an array: these are drawn, unless there are more than anybody could
-// see.
+// The jobs to draw: an array's tasks in its place, unless there are more than anybody could see.
 Result<msg::JobsReply> jobs_and_tasks(Client& client, msg::JobsRequest request) {
   constexpr std::uint64_t kMostTasks = 100'000;
   auto jobs = client.jobs(request);
@@ -200,15 +199,15 @@ Result<Shown> ask(Client& client, const ReportArgs& args) {
   return Shown{std::move(jobs->jobs), client.status(), depths_of(client), "", {}};
 }
 
-// What may be missing from the page. A journal that cannot be checked has been read all the same:
-// then what the reader has met with is all that is known.
+// Damage that may leave jobs off the page. A journal that cannot be checked has been read all the
+// same: then only what the reader has met with is known.
 std::vector<std::string> damage_of(const std::string& state_dir, std::vector<std::string> met) {
   auto check = instance::check_journal(state_dir);
   return check && !check->damage.empty() ? std::move(check->damage) : std::move(met);
 }
 
-// The jobs of the instance itself, which are those of a root: below it are those of children. What
-// an array's tasks did is in the array.
+// The jobs of the instance itself, here those of a root: below are those of children. The array has
+// what its tasks did.
 Result<Shown> read_ended(const ReportArgs& args) {
   std::error_code ignored;
   if (std::filesystem::exists(args.state_dir, ignored) &&
@@ -244,7 +243,7 @@ Result<Shown> read_ended(const ReportArgs& args) {
   return shown;
 }
 
-// Until the last of its jobs was over, where it is over itself.
+// The time of the page: now, or the end of the last job of an ended instance.
 Time as_of(const Shown& shown) {
   if (shown.state_dir.empty()) return instance::wall_clock_ms();
   Time last = 0;
@@ -281,7 +280,7 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
                            "last attempt is counted."});
 }
 
-// Returns the exit code.
+// Tells of damage; returns the exit code.
 int tell_damage(Invocation& call, const std::string& state_dir,
                 const std::vector<std::string>& damage) {
   if (damage.empty()) return kOk;

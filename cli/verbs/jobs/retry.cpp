@@ -32,7 +32,7 @@ ordered_json entries_of(const ordered_json& all, std::uint64_t array, const Idse
   return entries;
 }
 
-// The array of `spec` becomes one of these tasks of it.
+// Makes `spec` an array of only these tasks.
 void keep_tasks(ordered_json& spec, std::uint64_t array, const msg::TasksReply& tasks,
                 const Idset& ids) {
   auto& ours = spec["attributes"]["system"]["holon"]["array"];
@@ -42,7 +42,7 @@ void keep_tasks(ordered_json& spec, std::uint64_t array, const msg::TasksReply& 
   if (ours.contains("entries")) ours["entries"] = entries_of(ours["entries"], array, ids);
 }
 
-// What is to be submitted. Errors: not_found (nothing failed), invalid_argument.
+// The request to submit. Errors: not_found (nothing failed), invalid_argument.
 Result<msg::SubmitRequest> request_for(Client& client, const RetryArgs& args, std::uint64_t id) {
   const auto info = client.info(id);
   if (!info) return tl::unexpected(info.error());

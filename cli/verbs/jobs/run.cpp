@@ -42,8 +42,8 @@ struct RunArgs {
   std::vector<std::string> command;
 };
 
-// What the tasks write, to where it belongs; once that takes no more, the job is cancelled. Where
-// the record is what is printed, that has standard output for itself.
+// Copies the tasks' output to where it belongs; once that takes no more, the job is cancelled. If
+// the record is to be printed, it has standard output for itself.
 class Copy {
  public:
   Copy(Invocation& call, Interrupter& interrupter) : call_(call), interrupter_(interrupter) {}
@@ -66,7 +66,7 @@ class Copy {
 Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id,
                               Interrupter& interrupter) {
   Copy copy(call, interrupter);
-  // Asked for beside the output, so that it is here when that ends.
+  // The record, asked for beside the output so that it is here when that ends.
   std::optional<msg::JobRecord> over;
   const auto asked =
       client.ended_later(id, [&over](const msg::JobRecord& record) { over = record; });
@@ -74,8 +74,8 @@ Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id
     copy(chunk);
     return true;
   });
-  // A file that the user has named is the user's to read, where the instance serves several: of a
-  // job that is over it shows nothing.
+  // An instance for several users shows nothing of a file that the user named once the job is over:
+  // the file is the user's to read.
   if (!streamed && streamed.error().code != Errc::denied) return tl::unexpected(streamed.error());
   if (over) return std::move(*over);
   msg::WaitRequest request;
@@ -86,7 +86,7 @@ Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id
   return std::move(ended->jobs.front());
 }
 
-// What would need more than the one terminal there is, or none.
+// Refuses options that would need more than the one terminal there is, or none.
 Status check_pty(const RunArgs& args) {
   const JobOptions& job = args.job;
   const auto misfit = [](const char* option) {
@@ -103,7 +103,7 @@ Status check_pty(const RunArgs& args) {
   return {};
 }
 
-// The task becomes `holon pty`, which runs the command at this terminal.
+// Lends the terminal: the task becomes `holon pty`, which runs the command at it.
 Result<std::unique_ptr<Terminal>> lend_terminal(RunArgs& args) {
   if (auto good = check_pty(args); !good) return tl::unexpected(good.error());
   auto terminal = Terminal::create();
@@ -117,8 +117,8 @@ Result<std::unique_ptr<Terminal>> lend_terminal(RunArgs& args) {
   return terminal;
 }
 
-// Whose standard input ours becomes: of all tasks unless --input says otherwise, as with srun and
-// flux run. Errors: invalid_argument.
+// Chooses the tasks that get our standard input: all unless --input says otherwise, as with srun
+// and flux run. Errors: invalid_argument.
 Status choose_input(const Io& io, JobOptions& job) {
   const bool asked_for = job.input.has_value();
   const std::string wanted = job.input.value_or("all");
@@ -139,7 +139,7 @@ Status choose_input(const Io& io, JobOptions& job) {
     job.forwarded = wanted;
     return {};
   }
-  // What a terminal would give may be left there; what a pipe or a file gives would be missed.
+  // Terminal input may be left unread; input of a pipe or a file would be missed.
   if (isatty(io.input) != 0) return {};
   return fail(Errc::invalid_argument,
               "what stands at the standard input is sent once, and the job's next attempt would "
@@ -148,7 +148,7 @@ Status choose_input(const Io& io, JobOptions& job) {
               fmt::format("--requeue {}", job.requeue));
 }
 
-// The job may have completed before it could be cancelled; its output is lost all the same.
+// A job may complete before it is cancelled; its output is lost all the same.
 int code_of(const msg::JobRecord& job, const Interrupter& interrupter) {
   const int code = exit_code_of(job, interrupter.signal());
   if (code != kOk || interrupter.signal() != SIGPIPE) return code;

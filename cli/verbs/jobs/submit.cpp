@@ -44,7 +44,7 @@ struct SubmitArgs {
   std::int64_t count = 1;
   std::string jobspec;  // a file; "-": standard input; empty: made from the options
   std::string graph;    // a file of tasks
-  std::string into;     // an open array that is to have more tasks
+  std::string into;     // an open array that gets more tasks
   bool count_given = false;
   bool wrap = false;
   bool json = false;
@@ -52,7 +52,7 @@ struct SubmitArgs {
   std::vector<std::string> command;
 };
 
-// Do the entries of any two tasks lead to two names?
+// Do the entries of all tasks lead to different names?
 bool names_differ(const ArrayRequest& request, const std::string& file) {
   instance::Submission array;
   array.wishes.array.emplace().entries = request.entries;
@@ -63,8 +63,7 @@ bool names_differ(const ArrayRequest& request, const std::string& file) {
   return true;
 }
 
-// Each of several jobs begins its file anew: of those that share one only the last one's would be
-// left.
+// Each of several jobs begins its file anew: if they share one, only the last job's output is left.
 Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
                     const char* option) {
   const auto& array = args.job.array;
@@ -77,7 +76,7 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
   if (auto good = instance::check_file_words(*file, whose, where); !good) return good;
   if (file->find("{{id}}") != std::string::npos) return {};
   if (array && file->find("{{array.index}}") != std::string::npos) return {};
-  // Of an open array's entries to come nothing is known.
+  // The future entries of an open array are unknown.
   if (array && !array->entries.empty() && !array->open && names_differ(*array, *file)) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
@@ -99,7 +98,7 @@ Status check_job_files(const SubmitArgs& args) {
   return check_shared(args, args.job.error, "--error");
 }
 
-// The command without what stands behind ":::", and as many jobs as there are indices.
+// Takes ":::" and the words behind it out of the command, and makes a job for each index.
 Status use_array(SubmitArgs& args) {
   auto array = take_array(args.array, args.command, args.wrap);
   if (!array) return tl::unexpected(array.error());
@@ -146,7 +145,7 @@ int show_to_the_end(Invocation& call, Client& client, const TrackedJobs& jobs) {
   return counts->failed == 0 ? kOk : kFailed;
 }
 
-// Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
+// Grid Engine's -now y: 1 unless all have started, with the reason of the first that has not.
 int started_at_once(Invocation& call, Client& client, const msg::SubmitReply& submitted) {
   msg::WatchRequest request;
   for (std::uint64_t i = 0; i < submitted.count; ++i) request.ids.push_back(submitted.first_id + i);
@@ -164,7 +163,7 @@ int started_at_once(Invocation& call, Client& client, const msg::SubmitReply& su
   return report(call, "submit", {Errc::unsatisfiable, failure, ""});
 }
 
-// What else may stand beside --jobspec: all others say what a jobspec says.
+// Refuses options beside --jobspec that say what a jobspec says.
 Status check_alone(const Invocation& call, const SubmitArgs& args) {
   if (!args.command.empty())
     return fail(Errc::invalid_argument, "the jobspec of --jobspec has a command already",
@@ -184,13 +183,13 @@ Status check_alone(const Invocation& call, const SubmitArgs& args) {
   return {};
 }
 
-// Is it what `holon batch --dry-run` prints?
+// Is the jobspec one that `holon batch --dry-run` prints?
 bool starts_a_child(const resource::Jobspec& spec) {
   const auto& command = spec.tasks.front().command;
   return command.size() > 2 && command[1] == "start" && command[2] == "--grant";
 }
 
-// The file as it is, once it can be read as a jobspec. Errors name the file and the place in it.
+// The file unchanged, if it is a valid jobspec. Errors name the file and the place in it.
 Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& args) {
   if (auto good = check_alone(call, args); !good) return tl::unexpected(good.error());
   const bool piped = args.jobspec == "-";
@@ -244,8 +243,8 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
 // The options of a task, read once for all tasks that have the same.
 class TaskOptions {
  public:
-  // Errors: invalid_argument; where: the key of the option that is wrong, if it is one alone.
-  // `in_defaults` says where that key stands.
+  // Errors: invalid_argument; where: the key of the wrong option, if it is one alone.
+  // `in_defaults`: is that key in [defaults]?
   Result<SubmitArgs> read(const std::vector<std::string>& words,
                           const std::function<bool(const std::string& key)>& in_defaults) {
     if (const auto known = known_.find(words); known != known_.end()) return known->second;
@@ -257,7 +256,7 @@ class TaskOptions {
   }
 
  private:
-  // Errors: as the parser of the command line words them.
+  // Errors: in the words of the command line's parser.
   static Result<SubmitArgs> parsed(const std::vector<std::string>& words,
                                    const std::function<bool(const std::string&)>& in_defaults) {
     std::ostringstream out, err;
@@ -289,11 +288,11 @@ class TaskOptions {
   std::map<std::vector<std::string>, SubmitArgs> known_;
 };
 
-// What is sent for the tasks of a file. Those with the same options share a spec, and all specs the
-// environment.
+// Makes the request for the tasks of a file. Tasks with the same options share a spec, and all
+// specs the environment.
 class GraphMaker {
  public:
-  // Errors: as the parser of holon submit words them, with the task's place.
+  // Errors: in the words of holon submit's parser, with the task's place.
   Status add(const GraphTask& task) {
     msg::GraphTask made;
     made.name = task.name;
@@ -315,8 +314,8 @@ class GraphMaker {
   // An array may put words of its own behind the command.
   Result<std::uint32_t> spec_of(const GraphTask& read, std::size_t way, msg::GraphTask& task) {
     const auto& words = read.ways[way];
-    // Of a key, or of what is wrong as errors name it: "ntasks", "-n,--ntasks", "--output run.log",
-    // "COMMAND".
+    // The place of a key, or of an option as errors name it: "ntasks", "-n,--ntasks", "--output
+    // run.log", "COMMAND".
     const auto place = [&](const std::string& where) {
       std::string found = read.where_is("", way);
       auto names = split_names(where.substr(0, where.find(' ')));
@@ -384,14 +383,14 @@ class GraphMaker {
   std::string for_user_;  // "": none of the tasks is another user's
   struct Spec {
     std::uint32_t number = 0;
-    std::vector<std::string> files;  // that a task with these options writes into
+    std::vector<std::string> files;  // written by a task with these options
   };
   std::map<std::vector<std::string>, Spec> known_;
   FileClaims claims_;
   nlohmann::json environment_;
 };
 
-// "tasks/7" of an answer is a place in the file.
+// The error with the place in the file for the "tasks/7" of an answer.
 Error located_in(const std::vector<GraphTask>& tasks, const msg::GraphRequest& request, Error e) {
   std::size_t place = tasks.size();
   if (e.where.starts_with("tasks/")) place = std::strtoull(e.where.c_str() + 6, nullptr, 10);
@@ -434,7 +433,7 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
 
 // ---- --into ----
 
-// What else may stand beside --into: the tasks of an array run its command, with what it asks for.
+// Refuses options beside --into: the tasks of an array run its command, with what it asks for.
 Status check_alone_with_into(const Invocation& call, const SubmitArgs& args) {
   static constexpr std::string_view kBeside[] = {
       "--into",      "--array", "-a", "--each-line", "--each-csv",
@@ -498,7 +497,7 @@ int submit_into(Invocation& call, const SubmitArgs& args) {
   return kOk;
 }
 
-// What else may stand beside --file.
+// Refuses options beside --file.
 Status check_alone_with_file(const Invocation& call, const SubmitArgs& args) {
   if (!args.command.empty())
     return fail(Errc::invalid_argument, "the tasks of --file have commands already",
@@ -577,7 +576,7 @@ int verb_submit(Invocation& call) {
   }
   auto client = connect_to_submit(call, args.job.for_user);
   if (!client) return report(call, "submit", client.error());
-  // What happens from here on is shown: nothing of the jobs is missed.
+  // Progress is shown from here on: no event of the jobs is missed.
   const auto before = args.progress ? cursor_of_now(*client) : Result<std::string>();
   if (!before) return report(call, "submit", before.error());
   const auto reply = client->submit(made->request);

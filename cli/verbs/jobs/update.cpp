@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostUnits = 1'000'000'000;
 
-// "10m", "+10m", "-5m", "inf".
+// Reads "10m", "+10m", "-5m", "inf".
 Status read_change_of_limit(const std::string& word, msg::UpdateRequest& ask) {
   const bool is_relative = word.starts_with('+') || word.starts_with('-');
   const auto length = parse_limit(is_relative ? word.substr(1) : word);

@@ -23,7 +23,7 @@ struct OneUser {
 };
 using AllUsers = std::map<std::string, OneUser>;
 
-// Its record says what one task has: an open array that waits for more tasks has nothing.
+// An array's record says what one task has: an open array that waits for more tasks has nothing.
 void count_tasks(OneUser& user, const msg::JobRecord& array) {
   const auto running = static_cast<std::int64_t>(array.tasks_running);
   ++(running > 0 ? user.running : user.pending);

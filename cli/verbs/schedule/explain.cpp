@@ -79,7 +79,7 @@ class ReasonSheet {
   }
 
   std::string obstacle(const msg::Obstacle& other) const {
-    // Of what is another user's there is no number.
+    // Another user's job has no number here.
     const std::string number = other.id == 0 ? "" : fmt::format(" {} ", other.id);
     const std::string name = printable(other.name);
     const std::string where = other.nodelist.empty() ? "" : " on " + printable(other.nodelist);

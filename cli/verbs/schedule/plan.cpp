@@ -79,7 +79,7 @@ Table by_job(const msg::PlanPart& plan) {
   return table;
 }
 
-// What one vertex, or one pool beside the tree, is held for.
+// The use of one vertex, or of one pool beside the tree.
 struct Use {
   std::string what;
   std::int64_t amount = 0;

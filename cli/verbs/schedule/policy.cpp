@@ -66,7 +66,7 @@ struct TestOptions {
   std::vector<std::string> conf;
 };
 
-// The policy, what it is based on, and those that everybody knows.
+// The policies to compare: this one, its base, and those that everybody knows.
 std::vector<std::string> side_by_side(const std::string& file, const std::string& base) {
   std::vector<std::string> names = {file, base};
   for (const char* known : {"fcfs", "easy", "conservative"})
@@ -179,7 +179,7 @@ int verb_policy_test(Invocation& call) {
   const auto policy = described(options.file);
   if (!policy) return failed(policy.error());
   const auto trace = sim::read_trace_file(options.trace, {.procs = options.procs.value_or(0)});
-  // As for holon simulate: a trace that cannot be read is a slip on the command line.
+  // A trace that cannot be read is a slip on the command line, as for holon simulate.
   if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});

@@ -60,7 +60,7 @@ std::string sheet_of(const msg::PolicyShown& shown) {
 
 // ---- what-if
 
-// Without words: all, of the instance that the command line means.
+// The jobs named; without words all jobs, of the instance that the command line means.
 Result<SelectedJobs> jobs_asked(Invocation& call, const std::vector<std::string>& words) {
   if (!words.empty()) return connect_to_jobs(call, words);
   auto client = connect_to_instance(call);
@@ -100,7 +100,7 @@ Table table_of_starts(const msg::WhatIfReply& reply, const std::string& policy) 
   return table;
 }
 
-// Of one job that was asked about.
+// The answer about one job, in words.
 std::string job_in_words(const msg::WhatIfReply& reply, const std::string& policy) {
   const auto at = [&](Time when) {
     return when == 0 ? std::string("later than was looked at") : "at " + show_time(when, reply.now);

@@ -5,18 +5,18 @@
 
 namespace holon::cli {
 
-// The text of a policy in Lua, and what it says.
+// The text of a policy in Lua, and its definition.
 struct PolicyFile {
   std::string name;  // without its folders
   std::string text;
   policy::Description description;
 };
-// Errors: invalid_argument with the place.
+// Reads a policy. Errors: invalid_argument with the place.
 Result<PolicyFile> read_policy(const std::string& file);
-// What is allowed, and hardly meant: on stderr.
+// Warns on stderr of what is allowed but hardly meant.
 void tell_near_misses(Io& io, const std::string& file, const policy::Description& description);
 
-// Of a running instance.
+// Verbs for a running instance.
 int verb_policy_load(Invocation& call);
 int verb_policy_show(Invocation& call);
 int verb_policy_disable(Invocation& call);

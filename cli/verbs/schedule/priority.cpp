@@ -22,7 +22,7 @@ struct PriorityArgs {
   bool json = false;
 };
 
-// "queuetime 12 x 3 = 36": the value, after its cap, the weight and what comes of them.
+// A part as "queuetime 12 x 3 = 36": the value after its cap, the weight and their product.
 std::string parts_of(const msg::Prioritized& job) {
   std::string text;
   for (const auto& part : job.parts)

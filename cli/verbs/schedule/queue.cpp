@@ -44,7 +44,7 @@ Table table_of_queues(const std::vector<msg::QueueInfo>& queues) {
   return table;
 }
 
-// What went wrong in policies that users wrote, a line each.
+// Failures in user-written policies, a line each.
 std::string troubles_of(const std::vector<msg::QueueInfo>& queues) {
   std::string lines;
   for (const auto& q : queues) {

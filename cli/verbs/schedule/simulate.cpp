@@ -67,7 +67,7 @@ class SimulationProgress {
   bool shown_ = false;
 };
 
-// Ticks of real time since it was last asked; what is less than one is kept for the next time.
+// Ticks of real time since the last question; less than one is kept for the next time.
 class Stopwatch {
  public:
   explicit Stopwatch(std::int64_t ticks_per_second)
@@ -108,7 +108,7 @@ std::string title_of(const SimulateOptions& options) {
   return name.string();
 }
 
-// What a reader of the report needs to make the same simulation again.
+// The facts that a reader of the report needs to make the same simulation again.
 std::vector<std::pair<std::string, std::string>> facts_of(const SimulateOptions& options,
                                                           const sim::SwfTrace& trace,
                                                           const std::vector<sim::PolicyRun>& runs,

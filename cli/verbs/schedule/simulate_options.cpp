@@ -15,7 +15,7 @@
 namespace holon::cli {
 namespace {
 
-// Without elements where `text` is empty.
+// The parts of `text`; none if it is empty.
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
   for (std::size_t begin = 0; begin <= text.size() && !text.empty();) {
@@ -26,7 +26,7 @@ std::vector<std::string> split(const std::string& text) {
   return parts;
 }
 
-// A result that has nowhere to go is told before it is computed, not after it.
+// Checks that a result's file can be written before the result is computed.
 Status check_file(const std::string& name, const char* option) {
   std::error_code ignored;
   if (std::filesystem::is_directory(name, ignored))

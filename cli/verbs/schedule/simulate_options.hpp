@@ -31,12 +31,12 @@ struct SimulateOptions {
   bool charge_scheduler = false;
   bool timings = false;
 
-  // Those of --policy or --compare; none: the configuration's.
+  // The policies of --policy or --compare; none: the configuration's.
   std::vector<std::string> policies() const;
 };
 
-// Reads call.args. Whatever can be wrong without the trace is told now, not after hours of
-// simulation. nullopt: go on; else the exit code.
+// Reads call.args. Faults that show without the trace are told now, not after hours of simulation.
+// nullopt: go on; else the exit code.
 std::optional<int> parse_options(Invocation& call, SimulateOptions& options);
 
 }  // namespace holon::cli

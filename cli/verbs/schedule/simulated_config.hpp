@@ -12,22 +12,22 @@
 
 namespace holon::cli {
 
-// A replay is about the policy: the whole queue is looked at unless a depth is asked for.
+// Defaults for a replay, which is about policy: no depth bounds a pass unless asked for.
 config::Config simulated_defaults();
 
-// What an instance would be configured with, in ticks of the trace (sim::Workload).
+// The configuration that an instance would have, in ticks of the trace (sim::Workload).
 qmanager::SchedulerConfig in_ticks(qmanager::SchedulerConfig config,
                                    std::optional<std::int64_t> queue_depth,
                                    std::int64_t ticks_per_second);
 
-// Of --procs or of the trace. Errors: invalid_argument where neither says.
+// Processors by --procs or by the trace. Errors: invalid_argument if neither says.
 Result<std::int64_t> processors_of(const std::string& file, const sim::Workload& workload,
                                    std::optional<std::int64_t> procs);
 
 // "FILE:LINE:COLUMN: FIELD: WHAT".
 std::string issue_text(const std::string& file, const sim::TraceIssue& issue);
 
-// What went wrong in a policy that a user wrote: its jobs were scheduled by the base policy then.
+// Tells of failures in a user-written policy: its jobs were then scheduled by the base policy.
 void tell_troubles(Io& io, const sim::PolicyRun& run);
 
 }  // namespace holon::cli
