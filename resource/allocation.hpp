@@ -17,7 +17,7 @@ namespace holon::resource {
 // Units of a pool: cores, GiB, licences. Whole and never negative.
 using Amount = std::int64_t;
 
-// What one job holds of one vertex.
+// The part of one vertex that one job holds.
 struct Share {
   std::int64_t uniq_id = 0;
   Amount amount = 1;  // units held; 0 for a vertex that is only passed through (shared ancestor)
@@ -30,10 +30,9 @@ struct Allocation {
   JobId job;
   Interval when;              // starts now (an allocation) or later (a reservation)
   std::vector<Share> shares;  // in the order the match emits them
-  // What the jobspec called them ("label" of a resource that is no slot), by uniq_id; most jobs
-  // have none.
+  // Labels that the jobspec gave resources which are no slots, by uniq_id; most jobs have none.
   std::vector<std::pair<std::int64_t, std::string>> labels{};
-  // Who was reached by a link (graph.hpp), and from whom: uniq_ids; nobody but as_fluxion.
+  // Vertices reached by a link (graph.hpp), and from which: uniq_ids; only as_fluxion has any.
   std::vector<std::pair<std::int64_t, std::int64_t>> links{};
 
   bool operator==(const Allocation&) const = default;

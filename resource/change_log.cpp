@@ -10,8 +10,8 @@ void ChangeLog::add(VertexId v, bool subtree) {
   entries_.push_back({next_++, v, subtree});
 }
 
-// Of each vertex only the last entry is needed. One that covers the subtree is another than one
-// that does not.
+// Keeps the last entry of each vertex. An entry that covers the subtree is another than one that
+// does not.
 void ChangeLog::compact() {
   std::unordered_set<std::uint64_t> seen;
   const auto is_older = [&](const Entry& entry) {

@@ -8,10 +8,10 @@
 
 namespace holon::resource {
 
-// Appends in O(1) amortised; never grows beyond a few entries a vertex, however long nobody asks.
+// Appends in O(1) amortised; never grows beyond a few entries a vertex, however late it is asked.
 class ChangeLog {
  public:
-  // `subtree`: what is below v has changed too.
+  // `subtree`: the vertices below v have changed too.
   void add(VertexId v, bool subtree);
   // All changes that are added from now on have tokens at or after this one.
   std::uint64_t token() const { return next_; }

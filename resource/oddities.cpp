@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kNode = "node";
 
-// Not even partly taken, neither itself nor by what is above it.
+// Is the vertex free, not even partly taken by itself or by what is above it?
 bool is_free(const ResourceStore::State& state, VertexId v, Interval when) {
   for (VertexId at = v; at != kNoVertex; at = state.graph.parent(at))
     if (state.occupancy.free(state.graph, at, when) <= 0) return false;

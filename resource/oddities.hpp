@@ -21,10 +21,10 @@ class Oddities {
 
   bool act() const { return act_; }
   Amount nodes_up() const { return nodes_up_; }
-  // What the index still misses at `time`; 0 if it is right there.
+  // The amount that the index still misses at `time`; 0 if it is right there.
   Amount missing_at(Time time) const;
 
-  // REQUIRES: called before the graph is changed.
+  // Notes a change of status. REQUIRES: called before the graph is changed.
   void status_changes(const ResourceGraph& graph, VertexId v, bool up);
   void plan_changes(Interval when);
   void forget_at(Time time, Amount missing) { missing_[time] += missing; }

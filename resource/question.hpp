@@ -6,8 +6,8 @@
 
 namespace holon::resource {
 
-// No job has it. What is held under it is given back at once, and leaves no trace in the order in
-// which vertices are looked at.
+// The number of no job. What is held under it is given back at once, and leaves no trace in the
+// order in which vertices are looked at.
 inline constexpr JobId kQuestion{UINT64_MAX};
 
 }  // namespace holon::resource

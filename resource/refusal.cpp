@@ -14,7 +14,7 @@
 namespace holon::resource {
 namespace {
 
-constexpr std::uint64_t kNamedHosts = 16;  // that are not here
+constexpr std::uint64_t kNamedHosts = 16;  // named as not here
 
 using TypeAmounts = std::map<std::string, std::int64_t>;  // by type
 
@@ -33,11 +33,11 @@ bool is_simple(const Request& slot) {
          });
 }
 
-// What -N, -n, -c, -g and -m ask for.
+// The request by -N, -n, -c, -g and -m.
 struct Asked {
   std::int64_t nodes = 0;  // 0: slots anywhere
   std::int64_t slots = 1;  // of each node, or in all
-  std::int64_t spare = 0;  // so many nodes do without one of theirs
+  std::int64_t spare = 0;  // the number of nodes with one slot less
   TypeAmounts slot;        // what one slot is made of
 };
 
@@ -56,7 +56,7 @@ std::optional<Asked> read(const Jobspec& spec) {
   return asked;
 }
 
-// Does all that stands in a slot stand below nodes, as far as there is any?
+// Do all resources of a slot stand below nodes, as far as there are any?
 bool is_on_nodes(const ResourceGraph& graph, const Asked& asked) {
   const auto node = graph.words().types.find("node");
   return node && std::all_of(asked.slot.begin(), asked.slot.end(), [&](const auto& part) {
@@ -90,7 +90,7 @@ std::string slot_text(const Asked& asked) {
   return text;
 }
 
-// Of some type no node has as much as one slot needs; empty: of none.
+// The type of which no node has as much as one slot needs, in words; empty: there is none.
 std::string missing_everywhere(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   for (const auto& [type, each] : asked.slot) {
     std::int64_t largest = 0;
@@ -104,7 +104,7 @@ std::string missing_everywhere(const std::vector<TypeAmounts>& nodes, const Aske
   return {};
 }
 
-// Empty: it is not their number.
+// The nodes that are short, in words; empty: enough nodes have room.
 std::string nodes_short(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   const auto all = static_cast<std::int64_t>(nodes.size());
   if (asked.nodes > all)
@@ -114,7 +114,7 @@ std::string nodes_short(const std::vector<TypeAmounts>& nodes, const Asked& aske
     return std::count_if(nodes.begin(), nodes.end(),
                          [&](const TypeAmounts& node) { return slots_in(node, asked) >= slots; });
   };
-  // Where tasks do not divide evenly, each of the nodes has one task less than some at least.
+  // Each node has at least one task less than the fullest, where tasks do not divide evenly.
   const std::int64_t least = asked.slots - (asked.spare > 0 ? 1 : 0);
   const bool least_fits = asked.spare > 0 && with_room(least) >= asked.nodes;
   const std::int64_t slots = least_fits ? asked.slots : least;
@@ -131,7 +131,7 @@ std::string nodes_short(const std::vector<TypeAmounts>& nodes, const Asked& aske
          std::to_string(good) + (good == 1 ? " node has" : " nodes have") + " that much";
 }
 
-// The same of slots.
+// The slots that are short, in words; empty: there are enough.
 std::string slots_short(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   std::int64_t can = 0, cores = 0;
   for (const TypeAmounts& node : nodes) {
@@ -145,8 +145,8 @@ std::string slots_short(const std::vector<TypeAmounts>& nodes, const Asked& aske
          amount_text(cores, "core") + ")";
 }
 
-// A property that no node has, or hosts of which none is here, where all else cannot help; empty:
-// there is no such thing.
+// A property that no node has, or hosts none of which is here, where nothing else can help; empty:
+// none.
 std::string unknown_to_all(const ResourceGraph& graph, const Constraint& constraint) {
   const auto nodes = graph.by_type("node");
   if (constraint.op == "and") {
@@ -187,7 +187,7 @@ std::string unknown_hosts(const ResourceGraph& graph, const Constraint& constrai
   const auto note = [&](const auto& self, const Constraint& part) -> void {
     for (const Constraint& operand : part.operands) self(self, operand);
     for (const std::string& value : part.values) {
-      // What cannot be read is refused elsewhere; and of a hundred hosts at most so many are here.
+      // An unreadable list is refused elsewhere; no more than kNamedHosts unknown hosts are named.
       const auto hosts = part.op == "hostlist" ? Hostlist::parse(value) : Hostlist();
       for (std::uint64_t i = 0; hosts && i < hosts->count() && unknown.count() < kNamedHosts; ++i)
         if (const std::string host = hosts->at(i); !here.contains(host)) unknown.append(host);

@@ -9,15 +9,15 @@
 
 namespace holon::resource {
 
-// "1 node", "4 nodes", "16 GiB of memory".
+// An amount as "1 node", "4 nodes", "16 GiB of memory".
 std::string amount_text(std::int64_t amount, const std::string& type);
 
-// The hosts that a constraint names, to run there or not to, and that are not here; a sentence.
+// A sentence on the hosts that a constraint names, wanted or excluded, and that are not here.
 // Empty: all are known. O(hosts it names).
 std::string unknown_hosts(const ResourceGraph& graph, const Constraint& constraint);
 
-// REQUIRES: the idle graph cannot serve the request. `shortage`: what the search was short of, for
-// requests of other forms than those of a command line. O(V).
+// Why the request is refused. REQUIRES: the idle graph cannot serve it. `shortage`: what the search
+// was short of, for requests of other forms than those of a command line. O(V).
 std::string refusal(const ResourceGraph& graph, const Jobspec& spec,
                     const match::Shortage& shortage);
 

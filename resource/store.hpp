@@ -32,11 +32,11 @@ enum class MatchOp {
   without_allocating_future,     // as allocate_orelse_reserve, holds nothing
 };
 
-// It could run, but not now; the reason names what is short, for a person to act on.
+// The job could run, but not now; the reason names what is short, for a person to act on.
 struct NotNow {
   std::string reason;
 };
-// It can never run on these resources.
+// The job can never run on these resources.
 struct Never {
   std::string reason;
 };
@@ -48,11 +48,11 @@ struct StoreOptions {
   std::string prune_filters = "ALL:core,ALL:node";
   std::string traverser = "simple";  // or "flexible"
   Interval horizon{0, kTimeMax};     // nothing is planned outside it
-  // Answer as Fluxion's resource-query does also where that is odd (docs/compatibility.md).
+  // Answers as Fluxion's resource-query does, even if that is odd (docs/compatibility.md).
   bool as_fluxion = false;
 };
 
-// What a job holds and over which time: what must be kept to hold the same again after a restart.
+// A job's allocation and its time: all that must be kept to hold the same again after a restart.
 struct Holding {
   Allocation allocation;
   Interval held;  // allocation.when, but for a job that overruns or has grown since its start
@@ -61,8 +61,7 @@ struct Holding {
   bool operator==(const Holding&) const = default;
 };
 
-// How much of the graph the last match or release walked: vertices entered, and left with something
-// found.
+// The vertices that the last match or release walked: entered, and left with something found.
 struct TraversalCounts {
   std::uint64_t preorder = 0;
   std::uint64_t postorder = 0;
@@ -77,9 +76,9 @@ class ResourceStore {
   ResourceStore& operator=(ResourceStore&&) noexcept;
   ~ResourceStore();
 
-  // The whole state once more. O(V + what is held).
+  // A copy of the whole state. O(V + what is held).
   ResourceStore clone() const;
-  // As clone(), for what-if: it looks at this one's graph, and is of no use once that has changed.
+  // A copy for what-if, which looks at this store's graph and is of no use once that has changed.
   // It shares what is held until one of the two changes it. O(V) words and O(jobs), and its log of
   // changes begins empty.
   ResourceStore fork() const;
@@ -93,12 +92,12 @@ class ResourceStore {
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,
                              Duration duration);
 
-  // Could `spec` be met by what is up and not drained, were nothing held? Errors: as match.
+  // Could vertices that are up and not drained meet `spec`, were nothing held? Errors: as match.
   Result<bool> placeable(const Jobspec& spec);
 
-  // No allocate() of `spec` over [t, t + duration) with from <= t < this succeeds, as the counters
-  // at the root tell (prune_filters); nullopt: none with any t >= from. Errors: as match. O(log of
-  // the spans), for each time that one counter offers and another does not.
+  // The time before which no allocate() of `spec` from `from` on succeeds, as the counters at the
+  // root tell (prune_filters); nullopt: none ever does. Errors: as match. O(log of the spans), for
+  // each time that one counter offers and another does not.
   Result<std::optional<Time>> earliest_offer(const Jobspec& spec, Time from, Duration duration);
 
   // RFC 16's Allocate with a start and an end: holds R for `spec` over exactly `when`, or NotNow.
@@ -111,13 +110,13 @@ class ResourceStore {
     Amount total = 0;
     Amount free = 0;
   };
-  // Of the nodes that are up and not drained, in pre-order. Empty where nodes do not count the type
-  // (prune_filters). O(nodes).
+  // Room on the nodes that are up and not drained, in pre-order. Empty where nodes do not count the
+  // type (prune_filters). O(nodes).
   std::vector<NodeRoom> room_on_nodes(std::string_view type, Time now) const;
 
   // Chooses again what `job` holds for `spec`, over the same time and as much as it has: nodes that
-  // come first are filled first, others are not used. Returns what it then holds, which is what it
-  // held where those nodes do not do. Errors: not_found (the job), invalid_argument as match.
+  // come first are filled first, others are not used. Returns what it then holds; unchanged if
+  // those nodes do not do. Errors: not_found (the job), invalid_argument as match.
   Result<Allocation> choose_again(JobId job, const Jobspec& spec,
                                   std::span<const VertexId> best_first, Time now);
 
@@ -128,9 +127,9 @@ class ResourceStore {
   // Imposes a given R (recovery). Errors: overcommitted, not_found (a vertex that is not here),
   // exists, invalid_argument (an interval that is empty, a vertex named twice).
   Status update(const Allocation& allocation);
-  // The same at `now`: what begins later is a reservation.
+  // Imposes R at `now`: an R that begins later is a reservation.
   Status update(const Allocation& allocation, Time now);
-  // The same for what holding() said.
+  // Imposes what holding() returned.
   Status update(const Holding& holding);
 
   // Gives back everything `job` holds, allocation or reservation. Errors: not_found.
@@ -141,10 +140,10 @@ class ResourceStore {
   // (the job).
   Result<bool> release_part(JobId job, std::span<const VertexId> vertices);
 
-  // The same for exactly these vertices, not for what is below them; vertices above are let go
-  // where their counters tell that nothing of the job is left there. True: that was so at the root,
-  // the job is released. Errors: not_found (the job, or it has nothing at one of them), unsupported
-  // (a reservation). Source: Fluxion's partial cancel.
+  // Gives back exactly these vertices, not those below them; vertices above are let go where their
+  // counters tell that nothing of the job is left there. True: that was so at the root, the job is
+  // released. Errors: not_found (the job, or it has nothing at one of them), unsupported (a
+  // reservation). Source: Fluxion's partial cancel.
   Result<bool> release_listed(JobId job, std::span<const VertexId> vertices);
 
   // Moves the end of a held allocation (an overrun, a shorter limit). Later spans that are in the
@@ -155,70 +154,70 @@ class ResourceStore {
   // What `job` holds; nullptr if nothing.
   const Allocation* find(JobId job) const;
 
-  // Is it a reservation (it was planned to start later when it was made)?
+  // Is the job's holding a reservation (planned to start later when it was made)?
   bool is_reserved(JobId job) const;
-  // All jobs that hold something, ascending; those of them that hold something at or below `v`.
+  // All jobs that hold something, ascending; jobs_at: those that hold something at or below `v`.
   // O(what is held).
   std::vector<JobId> jobs() const;
   std::vector<JobId> jobs_at(VertexId v) const;
-  // Of the job; nullopt if it holds nothing. O(its shares).
+  // The job's holding; nullopt if it holds nothing. O(its shares).
   std::optional<Holding> holding(JobId job) const;
 
-  // What nobody holds at `now` of what is up, pools with their free units, parents after children.
-  // A job that overruns is in it from its end on, until a match at a later time has moved that.
-  // O(V).
+  // The shares of what is up that no job holds at `now`, pools with their free units, parents after
+  // children. An overrunning job's units count as free from its end on, until a match at a later
+  // time has moved that. O(V).
   std::vector<Share> available(Time now) const;
-  // The same over the whole of `when`: nobody holds it, now or later.
+  // The shares that no job holds over the whole of `when`, now or later.
   std::vector<Share> available(Interval when) const;
 
   // Adds what is new in `part` (ResourceGraph::grow). What is held stays held. O(V + what is held).
   Status grow(const GraphSpec& part);
   // Removes the vertex and all below it, or the vertices of these ranks. Jobs lose what they held
-  // there; who is left with nothing is released (ask jobs_at before). Errors: not_found,
+  // there; a job left with nothing is released (ask jobs_at before). Errors: not_found,
   // invalid_argument for the root. O(V + held).
   Status shrink(std::string_view path);
   Status shrink_ranks(std::span<const std::int32_t> ranks);
 
-  // Errors: not_found.
+  // Changes properties. Errors: not_found.
   Status set_property(std::string_view path, std::string_view key, std::string_view value);
   void set_property(VertexId v, std::string_view key, std::string_view value);
   Status remove_property(std::string_view path, std::string_view key);
 
-  // Up or down, by path ("/cluster0/node3"); everything below goes with it. Errors: not_found.
+  // Sets a vertex up or down, by path ("/cluster0/node3"), with all below it. Errors: not_found.
   Status set_status(std::string_view path, bool up);
   void set_status(VertexId v, bool up);
-  // Drained: it takes no new work, nor does what is below it, and what runs there goes on. A vertex
-  // that is up is so still: what is drained is meant to come back. Errors: not_found.
+  // Drains a vertex: it and those below it take no new work, and running work goes on. A drained
+  // vertex that is up stays up: it is meant to come back. Errors: not_found.
   Status set_drained(std::string_view path, bool drained);
   void set_drained(VertexId v, bool drained);
 
-  // From `end` on the vertex and all below it are gone: nothing is placed there that would last
-  // longer. What is held there stays held. kTimeMax: it stays.
+  // Sets the end of the vertex and all below it: nothing is placed there that would last longer.
+  // What is held there stays held. kTimeMax: it stays.
   void set_end_of(VertexId v, Time end);
 
-  // The horizon's end moved (a new lease). Spans beyond it stay. Errors: invalid_argument if before
+  // Moves the horizon's end (a new lease). Spans beyond it stay. Errors: invalid_argument if before
   // begin.
   Status set_horizon(Interval horizon);
 
   // Units of `type` in all, and free at `now` on vertices that are up.
   Amount total(std::string_view type) const;
   Amount available(std::string_view type, Time now) const;
-  // Units of `type` that nobody holds at `now` and that are drained, or below what is. O(V).
+  // Units of `type` that no job holds at `now` at or below drained vertices. O(V).
   Amount drained(std::string_view type, Time now) const;
-  // A bound from above on available(), without visiting vertices: down ones count too. kTimeMax
-  // where the root does not count the type (prune_filters). O(log of the spans).
+  // An upper bound on available(), without visiting vertices: down ones count too. kTimeMax where
+  // the root does not count the type (prune_filters). O(log of the spans).
   Amount free_at_most(std::string_view type, Time now) const;
 
   // RFC 16's "changed since the last save": uniq_ids of the vertices whose holders, status,
-  // properties or existence have changed since change_token() gave `token`, each once, ascending.
-  // For what was removed its parent, or the root; a change of shape counts for all that is held.
-  // O(changes).
+  // properties or existence have changed since change_token() gave `token`, each once, ascending. A
+  // removed vertex is reported as its parent, or the root; a change of shape counts for all that is
+  // held. O(changes).
   std::vector<std::int64_t> changed_since(std::uint64_t token) const;
   std::uint64_t change_token() const;
-  // The same for as long as it is this store whose changes are counted; a clone has its own.
+  // An identity that lasts while it is this store whose changes are counted; a clone has its own.
   std::shared_ptr<const void> identity() const;
 
-  // Of the last match or release.
+  // Counts of the last match or release.
   TraversalCounts counts() const;
 
   // Aborts unless every planner, aggregate and holding agrees. O(everything). For tests.

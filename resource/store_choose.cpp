@@ -18,7 +18,7 @@ constexpr std::int64_t kNodeWeight = std::int64_t{1} << 33;  // more than any id
 constexpr std::size_t kFewNodes = 16;
 constexpr std::size_t kManyMore = 8;  // times as many, after a search in vain
 
-// By slot: the first `count` nodes, best first; 0 for all others.
+// Scores by slot of the first `count` nodes, best first; 0 for all others.
 std::vector<std::int64_t> scores_of(const ResourceGraph& graph,
                                     std::span<const VertexId> best_first, std::size_t count) {
   std::vector<std::int64_t> scores(graph.slots(), 0);

@@ -71,14 +71,14 @@ void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time f
 
 void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
                                  bool dry) {
-  // Who only asks changes nothing, but in Fluxion.
+  // A question changes nothing, except in Fluxion.
   if (!policy.stop_at_first || ((dry || when.begin > now) && !options.as_fluxion)) return;
   for (const Chosen& chosen : selection) {
     if (occupancy.is_leaf(chosen.vertex)) continue;
     Amount left = occupancy.scarcest_free(graph[chosen.vertex].type, chosen.vertex, now);
     if (left < 0) continue;
     if (dry && left == 0 && !occupancy.is_used(chosen.vertex)) continue;
-    // what a whole vertex covers has no counters of its own to tell
+    // a vertex covered by a whole one has no counters of its own to tell
     if (chosen.implied && !dry && when.contains(now)) left = 0;
     order.update(graph, chosen.vertex, left);
   }
@@ -86,7 +86,7 @@ void ResourceStore::State::touch(std::span<const Chosen> selection, Interval whe
 
 namespace {
 
-// Below before above along the ways by which the vertices were reached.
+// The vertices below before above, along the ways by which they were reached.
 std::vector<Chosen> in_linked_order(const ResourceGraph& graph,
                                     const std::vector<Chosen>& selection) {
   std::map<VertexId, std::vector<const Chosen*>> below;
@@ -151,8 +151,8 @@ Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation&
   return selection;
 }
 
-// Whole is an exclusive vertex with everything below it taken in full: one entry stands for all of
-// it. What a search makes and what is imposed later are marked alike, so that the books do not
+// Marks as whole an exclusive vertex with everything below it taken in full: one entry stands for
+// all of it. Selections of a search and imposed ones are marked alike, so that the books do not
 // depend on the way an allocation came.
 void ResourceStore::State::mark_whole(std::vector<Chosen>& selection) const {
   std::vector<std::size_t> open;  // positions whose parent is still to come
@@ -192,7 +192,7 @@ Status ResourceStore::State::check_free(std::span<const Chosen> selection, Inter
     const VertexId v = chosen.vertex;
     const Amount free = occupancy.free(graph, v, when);
     const bool enough = chosen.units > 0 ? free >= chosen.units : free > 0;
-    // Fluxion holds a node of which some cores are listed exclusively, beside others.
+    // In Fluxion other jobs may hold an exclusive node too, if only some cores are listed.
     const bool alone =
         chosen.whole || (chosen.exclusive && chosen.units == graph[v].size && !options.as_fluxion);
     if (!enough || (alone && !occupancy.idle(v, when)))
@@ -262,7 +262,7 @@ Result<bool> ResourceStore::release_part(JobId job, std::span<const VertexId> ve
     state.drop(job);
     return true;
   }
-  // those that were only passed through come back as ancestors of what is kept
+  // vertices that were only passed through come back as ancestors of what is kept
   state.exchange(job, std::move(kept), at->second->hold.when.begin);
   return false;
 }

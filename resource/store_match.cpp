@@ -40,7 +40,7 @@ bool looks_ahead(MatchOp op) {
   return op == MatchOp::allocate_orelse_reserve || op == MatchOp::without_allocating_future;
 }
 
-// "the 4 slots it needs are not free: 1 is", of a time: "free", "free then".
+// Words like "the 4 slots it needs are not free: 1 is", for a time: "free", "free then".
 std::string describe(const match::Shortage& shortage, const std::string& when) {
   if (shortage.type.empty()) return "nothing that fits is " + when;
   if (shortage.wanted == 1) return "the " + shortage.type + " it needs is not " + when;
@@ -53,14 +53,14 @@ Status check_request(const Jobspec& spec) {
   return fail(Errc::invalid_argument, "no resources asked for", "/resources");
 }
 
-// A request that is met by nothing holds nothing: its job would not be known to be there.
+// Refuses a request that is met by nothing: its job would not be known to be there.
 Status check_held(std::span<const Chosen> selection) {
   if (!selection.empty()) return {};
   return fail(Errc::invalid_argument,
               "nothing in the request is held: it has no slot and nothing exclusive", "/resources");
 }
 
-// What a job holds and what it gets beside it.
+// Adds shares to those that a job holds.
 void add_shares(Allocation& allocation, const Allocation& more) {
   std::unordered_map<std::int64_t, std::size_t> place;  // of each vertex among the shares
   for (const Share& share : allocation.shares) place.emplace(share.uniq_id, place.size());
@@ -83,7 +83,7 @@ void add_shares(Allocation& allocation, const Allocation& more) {
 // One call of match(), with what its steps share.
 class Matcher {
  public:
-  // `to_the_end`: whenever it starts, it lasts to the end of the horizon.
+  // `to_the_end`: the job lasts to the end of the horizon, whenever it starts.
   Matcher(ResourceStore::State& state, ResourceStore::State::Known& known, Time now,
           Duration duration, Time clock, bool to_the_end = false)
       : state_(state),
@@ -111,7 +111,7 @@ class Matcher {
     return selection;
   }
 
-  // The earliest start after now. Only times at which something begins or ends can be it.
+  // The earliest start after now: a time at which something begins or ends.
   std::optional<std::vector<Chosen>> later() {
     const ResourceGraph& graph = state_.graph;
     const match::Occupancy& occupancy = state_.occupancy;
@@ -120,7 +120,7 @@ class Matcher {
     auto time = occupancy.next_event(graph.root(), now_);
     while (time) {
       time = occupancy.earliest_offer(graph, graph.root(), request_.total, *time, duration_);
-      // to_the_end_: what is long enough for the time looked at last is so for a later one
+      // to_the_end_: a length that is enough for the time looked at last is enough for a later one
       if (!time || *time >= state_.options.horizon.end) break;
       if (!to_the_end_ && saturating_add(*time, duration_) > state_.options.horizon.end) break;
       if (const auto next = starts.next(*time); next != time) {

@@ -101,7 +101,7 @@ Status ResourceStore::State::unmark(std::vector<Mark>& marks,
 
 TraversalCounts ResourceStore::State::walk_of(const Held& mine) const {
   TraversalCounts walk{1, mine.allocation.shares.size()};
-  if (graph.has_links()) {  // whoever stands below two is met once
+  if (graph.has_links()) {  // a vertex below two is met once
     std::set<VertexId> met{graph.root()};
     for (const match::Hold::Item& item : mine.hold.items) {
       met.insert(graph.children(item.vertex).begin(), graph.children(item.vertex).end());

@@ -23,7 +23,7 @@
 namespace holon::resource {
 
 struct ResourceStore::State {
-  // What one job has to do with one vertex, as `find` tells it and release_listed changes it.
+  // One job's relation to one vertex, as `find` tells it and release_listed changes it.
   struct Mark {
     VertexId vertex;
     bool holds = false;           // anything of it
@@ -40,7 +40,7 @@ struct ResourceStore::State {
     std::vector<Mark> marks;  // after release_listed; empty: as the shares say
   };
 
-  // A request that was asked lately, ready to be asked again: jobs come in kinds.
+  // A request asked lately, ready to be asked again: many jobs are alike.
   struct Known {
     std::vector<Request> resources;
     Constraint constraints;
@@ -49,7 +49,7 @@ struct ResourceStore::State {
     std::optional<match::Front> front;
     bool no_front = false;  // there can be none
     std::optional<match::StartBound> bound;
-    // It failed at this time for this long, and nothing was given back since (`freed`).
+    // The request failed at this time for this long, and nothing was given back since (`freed`).
     struct Failure {
       Time now = 0;
       Duration duration = 0;
@@ -59,7 +59,7 @@ struct ResourceStore::State {
     std::optional<Failure> failure;
   };
 
-  // The same over a graph of its own, or, without one, over that of the other.
+  // A copy over a graph of its own or, without one, over the other's graph.
   State(const State& other, std::unique_ptr<ResourceGraph> own)
       : own_graph(std::move(own)),
         graph(own_graph ? *own_graph : other.graph),
@@ -85,13 +85,13 @@ struct ResourceStore::State {
     oddities = Oddities(graph, options.as_fluxion);
   }
 
-  std::unique_ptr<ResourceGraph> own_graph;  // null: of the store that this is a fork of
+  std::unique_ptr<ResourceGraph> own_graph;  // null: this is a fork, of the store that has it
   const ResourceGraph& graph;
   StoreOptions options;
   match::Policy policy;
   match::Occupancy occupancy;
   match::VisitOrder order;
-  // The order in which nothing was ever taken; null: not needed yet.
+  // The visit order if nothing had ever been taken; null: not needed yet.
   std::shared_ptr<const match::VisitOrder> untouched;
   match::Search::Scratch scratch;
   ChangeLog changes;
@@ -105,7 +105,7 @@ struct ResourceStore::State {
   std::size_t reservations = 0;               // how many jobs in `held` are reserved
   Time fronts_at = 0;                         // the fronts know what is free at this time
 
-  // Calls visit(vertex, free units) for all that is up and not taken over `when`, in pre-order.
+  // Calls visit(vertex, free units) for each vertex up and not taken over `when`, in pre-order.
   template <class Visit>
   void for_each_free(Interval when, Visit visit) const {
     const auto order_of_walk = graph.in_preorder();
@@ -113,30 +113,29 @@ struct ResourceStore::State {
       const VertexId v = order_of_walk[i];
       if (graph.parent(v) == kNoVertex && v != graph.root()) break;  // outside the tree
       const Amount free = occupancy.free(graph, v, when);
-      // whoever is down, gone before the end of it, or taken has nothing to offer below
+      // a vertex down, gone before the end of it, or taken has nothing to offer below
       const bool open = graph.schedulable(v, when) && free > 0;
       if (open) visit(v, free);
       i = open ? i + 1 : graph.subtree_end(v);
     }
   }
 
-  // The shape, properties or types have changed: what was compiled against them is worth nothing.
+  // Forgets what was compiled against the graph's shape, properties or types before they changed.
   void forget() {
     ++freed;
     known.clear();
   }
-  // After the graph's shape has changed: everything that is held is held again, but for what is
-  // gone.
+  // Holds everything again after the graph's shape has changed, except what is gone.
   void rebuild();
 
   // ---- store_part.cpp
   // Whom a held vertex was reached from by a link; kNoVertex: from its parent.
   VertexId via(const Allocation& allocation, std::int64_t uniq_id) const;
-  // In the order of the shares. O(shares * counted types).
+  // The marks in the order of the shares. O(shares * counted types).
   std::vector<Mark> marks_of(const Held& mine) const;
-  // Takes the vertices out of the marks, and what they count for out of those above them.
+  // Takes the vertices out of the marks, and their counts out of the marks above them.
   Status unmark(std::vector<Mark>& marks, const std::set<VertexId>& gone) const;
-  // What a release of the job walks: every vertex that knows of it, and the children of those.
+  // The walk of the job's release: every vertex that knows of the job, and the children of those.
   TraversalCounts walk_of(const Held& mine) const;
 
   // ---- oddities.cpp
@@ -161,13 +160,13 @@ struct ResourceStore::State {
   // The order in which a search for what begins at `begin` tries children (visit_order.hpp).
   const match::VisitOrder* order_for(Time begin, Time now);
   void fronts_to(Time now);
-  // Something became free or changed in a way that the fronts do not follow one by one.
+  // Notes that something became free or changed in a way that the fronts do not follow one by one.
   void made_room() {
     ++freed;
     for (const auto& one : known)
       if (one->front) one->front->reset();
   }
-  // Allocations whose end has come without a release hold on until the next tick.
+  // Lets allocations whose end has come without a release hold on until the next tick.
   void extend_overdue(Time now);
 
   // ---- store_choose.cpp
@@ -191,7 +190,7 @@ struct ResourceStore::State {
   void touch(std::span<const match::Chosen> selection, Interval when, Time now, bool dry);
 };
 
-// What a selection is as a value.
+// The value of a selection.
 Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
                          std::span<const match::Chosen> selection);
 

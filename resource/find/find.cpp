@@ -41,7 +41,7 @@ const JobMark* mark_of(const std::vector<JobMark>* marks, JobId job) {
   return at == marks->end() ? nullptr : &*at;
 }
 
-// What holds below a vertex that has it.
+// States that hold below a vertex that has them.
 struct Inherited {
   bool down = false;
   bool drained = false;
@@ -96,7 +96,7 @@ class Finder {
     }
   }
 
-  // Says whether v or something below it was found.
+  // Visits v and what is below it; returns whether something there was found.
   bool walk(VertexId v, Inherited inherited) {
     const auto marks = marks_.find(v.value());
     const auto* mine = marks == marks_.end() ? nullptr : &marks->second;
@@ -116,7 +116,7 @@ class Finder {
     FoundVertex vertex{v, matches, {}};
     if (expression_.wants_aggregates()) {
       vertex.aggregates = aggregates(v, mine, covered);
-      if (vertex.aggregates.empty()) return false;  // whoever counts nothing is not shown
+      if (vertex.aggregates.empty()) return false;  // a vertex that counts nothing is not shown
     }
     found.push_back(std::move(vertex));
     return true;

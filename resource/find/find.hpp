@@ -19,7 +19,7 @@ struct FoundVertex {
   };
   VertexId vertex;
   bool matches = false;         // false: it is here because something below it matches
-  std::vector<Use> aggregates;  // with agfilter=true: what is counted below it, by type name
+  std::vector<Use> aggregates;  // with agfilter=true: amounts counted below it, by type name
 };
 
 // All vertices the expression is true for, and those above them; children before their parent.

@@ -151,7 +151,7 @@ bool property_value_matches(const Test& test, const FindSubject& subject) {
   return is ? compares(*is, test.how, test.number) : test.how == Compare::unequal;
 }
 
-// The test as if it were written with '='.
+// Does the test hold, read as if it were written with '='?
 bool holds(const Test& test, const FindSubject& subject) {
   switch (test.key) {
     case Key::status:
@@ -193,7 +193,7 @@ class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
 
-  // An expression that fills [begin, end).
+  // Parses an expression that fills [begin, end).
   Result<std::unique_ptr<const Node>> expression(std::size_t begin, std::size_t end, int depth) {
     if (depth > kMostParentheses) return wrong(begin, "parentheses are nested too deeply");
     auto node = std::make_unique<Node>();
@@ -243,7 +243,7 @@ class Parser {
     return std::nullopt;
   }
 
-  // Leaves at_ behind what it read.
+  // Parses an operand and leaves at_ behind it.
   Result<Step> operand(std::size_t begin, std::size_t end, int depth) {
     Step step;
     std::size_t start = rest(begin, end);

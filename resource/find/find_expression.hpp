@@ -24,7 +24,7 @@ namespace holon::resource {
 // which also hold below a vertex that has them.
 class FindSubject {
  public:
-  // What one job has to do with the vertex.
+  // The relation of one job to the vertex.
   struct Mark {
     bool allocated = false;  // holds it exclusively, from now on
     bool reserved = false;   // will hold it exclusively
@@ -56,12 +56,12 @@ class FindExpression {
   FindExpression& operator=(FindExpression&&) noexcept;
   ~FindExpression();
 
-  // O(tests).
+  // Does the expression hold for the vertex? O(tests).
   bool matches(const FindSubject& subject) const;
 
-  // Asked for by `agfilter=true`: what is found is shown with its aggregates ...
+  // True with `agfilter=true`: found vertices are shown with aggregates, those of job() ...
   bool wants_aggregates() const { return wants_aggregates_; }
-  // ... those of the last job that a test names, of all jobs if none does.
+  // ... the last job that a test names; nullopt: of all jobs.
   std::optional<JobId> job() const { return job_; }
 
   struct Node;

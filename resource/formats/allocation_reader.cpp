@@ -41,7 +41,7 @@ class Shares {
  private:
   std::vector<std::pair<VertexId, Found>> sorted() const {
     std::vector<std::pair<VertexId, Found>> list(found_.begin(), found_.end());
-    // In post-order a vertex stands where its subtree ends, the deeper one first.
+    // A vertex stands in post-order where its subtree ends, the deeper one first.
     std::ranges::sort(list, [&](const auto& a, const auto& b) {
       const auto end_a = graph_.subtree_end(a.first);
       const auto end_b = graph_.subtree_end(b.first);
@@ -134,7 +134,7 @@ class HostFinder {
 
   using ByKind = std::map<std::pair<TypeId, std::int64_t>, VertexId>;  // by type and id
 
-  // What is below the node; of several of one kind the first.
+  // Vertices below the node; the first of several of one kind.
   ByKind below_by_kind(VertexId node) const {
     ByKind below;
     for (const auto v : graph_.subtree(node))

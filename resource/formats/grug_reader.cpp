@@ -22,7 +22,7 @@
 namespace holon::resource {
 namespace {
 
-// The types are those that GraphML's attr.type must give: Boost converts no number into another.
+// Attributes have the types that attr.type in GraphML must give: Boost does not convert numbers.
 struct RecipeVertex {
   std::string type, basename, unit;
   std::string subsystem{kContainment};
@@ -43,7 +43,7 @@ using Recipe =
 using RecipeV = boost::graph_traits<Recipe>::vertex_descriptor;
 using RecipeE = boost::graph_traits<Recipe>::edge_descriptor;
 
-// On the heap: the copy that Boost makes of a graph sets off g++'s -Wmaybe-uninitialized.
+// The recipe is on the heap: Boost's copy of a graph sets off g++'s -Wmaybe-uninitialized.
 Result<std::unique_ptr<Recipe>> read_recipe(std::string_view bytes) {
   auto graph = std::make_unique<Recipe>();
   Recipe& recipe = *graph;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Recipe>> read_recipe(std::string_view bytes) {
     return fail(Errc::invalid_argument,
                 "a key has the wrong attr.type: size is long, names are string, the rest is int",
                 "GraphML");
-  } catch (const std::exception& error) {  // of Boost's parser, of a number that is none
+  } catch (const std::exception& error) {  // from Boost's parser, or for a bad number
     return fail(Errc::invalid_argument, fmt::format("not a GRUG recipe: {}", error.what()),
                 "GraphML");
   }
@@ -107,7 +107,7 @@ std::string path_prefix(const std::string& path, std::int64_t levels) {
   return prefix;
 }
 
-// What is unrolled so far. Its functions do nothing after the first error.
+// The machine unrolled so far. Its functions do nothing after the first error.
 class Unrolling {
  public:
   Unrolling(const Recipe& recipe, const GraphOptions& options)

@@ -109,7 +109,7 @@ class Walker {
  public:
   Walker(GraphSpec& spec, const HwlocOptions& options) : spec_(spec), options_(options) {}
 
-  // The host's vertices below `root`.
+  // Adds the host's vertices below `root`.
   Status walk(const HwlocTopology& topology, std::uint32_t root, std::int32_t rank,
               std::string host) {
     topology_ = topology.get();
@@ -121,7 +121,7 @@ class Walker {
       if (given != nullptr) host_ = given;
       if (host_.empty() && !options_.as_fluxion) host_ = fmt::format("node{}", rank);
     }
-    // Some kernels do not say which threads share a core: each is one then.
+    // Each thread is a core where the kernel does not say which threads share one.
     core_ = options_.as_fluxion || hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_CORE) > 0
                 ? HWLOC_OBJ_CORE
                 : HWLOC_OBJ_PU;
@@ -141,13 +141,13 @@ class Walker {
     return static_cast<std::size_t>(std::ranges::find(kViews, view) - kViews.begin());
   }
 
-  // The card that an OS device is on; null: that is not known.
+  // The card that an OS device is on; null: unknown.
   static hwloc_obj_t card_of(hwloc_obj_t device) {
     const auto above = device->parent;
     return above != nullptr && above->type == HWLOC_OBJ_PCI_DEVICE ? above : nullptr;
   }
 
-  // One physical GPU may be seen by several libraries: those of the most native one are counted, by
+  // A physical GPU may be seen by several libraries: those of the most native one are counted, by
   // its numbers. A card that it does not see is of another maker, and has the numbers behind these.
   void look_for_gpus() {
     struct Seen {
@@ -175,7 +175,7 @@ class Walker {
   }
 
   std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t above, Amount size = 1) {
-    // Where no rank was given, Fluxion numbers the nodes and leaves what is below them at -1.
+    // Fluxion numbers the nodes if no rank was given, and leaves what is below them at -1.
     return spec_.add(type, id, above, options_.as_fluxion ? -1 : rank_, size);
   }
 
@@ -196,7 +196,7 @@ class Walker {
     for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
   }
 
-  // The vertex below which what is near this NUMA node goes.
+  // The vertex below which the parts near this NUMA node go.
   std::uint32_t memory_of(hwloc_obj_t numa, std::uint32_t above) {
     while (numa->type != HWLOC_OBJ_NUMANODE && numa->memory_first_child != nullptr) {
       numa = numa->memory_first_child;  // a memory-side cache stands in front of it
@@ -212,7 +212,7 @@ class Walker {
     return holder;
   }
 
-  // Its own vertex, or that above it where it gets none.
+  // The object's own vertex, or the one above it if it has none.
   std::uint32_t vertex_of(hwloc_obj_t object, std::uint32_t above) {
     const auto id = static_cast<std::int64_t>(object->logical_index);
     const auto plain = [&](const char* type) {

@@ -29,7 +29,7 @@ struct JgfVertex {
   bool drained = false;
   std::map<std::string, std::string> properties;
   std::map<std::string, std::string> paths;  // by subsystem
-  std::string label;                         // what the jobspec called it (ephemeral.label), or ""
+  std::string label;                         // as the jobspec calls it (ephemeral.label), or ""
   std::string extensions;                    // JSON object of "x-" keys, or ""
   std::string pointer;                       // of its metadata
 };
@@ -46,9 +46,9 @@ struct JgfDocument {
   Idset free_ranks;  // given back already: an update passes over them
 };
 
-// `top` holds the key "graph". Errors: invalid_argument with a JSON pointer.
+// Reads a document whose `top` holds the key "graph". Errors: invalid_argument with a JSON pointer.
 Result<JgfDocument> read_jgf_document(const JsonAt& top);
-// The same from text; an Rv1 is read through its `scheduling` key.
+// Reads a document from text; an Rv1 is read through its `scheduling` key.
 Result<JgfDocument> parse_jgf(std::string_view bytes);
 
 Result<GraphSpec> jgf_to_spec(const JgfDocument& document, const GraphOptions& options);

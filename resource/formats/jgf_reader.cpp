@@ -33,7 +33,7 @@ std::string_view trailing_digits(std::string_view text) {
   return last == text.npos ? text : text.substr(last + 1);
 }
 
-// A member that may be absent or null.
+// Reads a member that may be absent or null.
 template <class Read, class T>
 Status optional_member(const JsonAt& object, std::string_view key, T& value, Read read) {
   if (!object.has(key) || object.value()[std::string(key)].is_null()) return {};
@@ -76,7 +76,7 @@ Result<std::map<std::string, std::string>> read_paths(const JsonAt& metadata) {
   return paths;
 }
 
-// What is not said: see the table of defaults in docs/formats.md.
+// Fills in members that are absent: see the table of defaults in docs/formats.md.
 void apply_defaults(JgfVertex& v, bool has_id, bool has_name) {
   if (v.uniq_id < 0) v.uniq_id = whole_number(v.key).value_or(GraphSpec::kNewUniqId);
   if (v.uniq_id < 0) v.uniq_id = GraphSpec::kNewUniqId;
@@ -122,7 +122,7 @@ Status read_texts(const JsonAt& metadata, JgfVertex& v, bool& has_name) {
   return {};
 }
 
-// "id" as a string or, as some writers have it, a number.
+// Reads "id" as a string or, as some writers have it, a number.
 Result<std::string> read_key(const JsonAt& object, std::string_view key) {
   const auto at = object.member(key);
   if (!at) return tl::unexpected(at.error());
@@ -277,7 +277,7 @@ class Layout {
  private:
   const JgfVertex& vertex(std::uint32_t i) const { return document_.vertices[i]; }
 
-  // Before they are looked for one by one.
+  // Checks the number of subsystems before they are looked for one by one.
   Status check_subsystems() {
     std::set<std::string_view> names{dominant_};
     const auto too_many = [](const std::string& pointer) {
@@ -295,7 +295,7 @@ class Layout {
     return {};
   }
 
-  // The one vertex whose path in the dominant subsystem has a single '/'.
+  // Finds the one vertex whose path in the dominant subsystem has a single '/'.
   Status find_root() {
     for (std::uint32_t i = 0; i < document_.vertices.size(); ++i) {
       const auto it = vertex(i).paths.find(dominant_);
@@ -337,7 +337,7 @@ class Layout {
     return {};
   }
 
-  // Pre-order with a stack of its own: a document may be a chain of any length.
+  // Numbers in pre-order, with a stack of its own: a document may be a chain of any length.
   Status number() {
     row_of_.assign(document_.vertices.size(), kNone);
     std::vector<std::uint32_t> stack{root_};
@@ -351,8 +351,7 @@ class Layout {
     return {};
   }
 
-  // What says that it is in the dominant subsystem must have been reached; others come after the
-  // tree.
+  // Checks that each vertex of the dominant subsystem was reached; others come after the tree.
   Status check_reached() {
     std::vector<bool> elsewhere(document_.vertices.size());
     for (const auto& edge : document_.edges) {
@@ -399,7 +398,7 @@ class Layout {
     add_paths(i, row);
   }
 
-  // The dominant path only where it is not the parent's and the name; build() compares the others.
+  // Adds the dominant path unless it is the parent's and the name; build() compares the others.
   void add_paths(std::uint32_t i, std::uint32_t row) {
     const auto& v = vertex(i);
     for (const auto& [name, text] : v.paths) {

@@ -74,7 +74,7 @@ void JgfWriter::vertex(VertexId v, const JgfExtras& extras) {
   const auto& basename = graph_.basename(v);
   if (basename != graph_.type_name(v)) append_member(nodes_, "basename", basename);
   const auto name = graph_.name(v);
-  // A name without number is always said: a reader would put the id behind the basename.
+  // A name without number is always written: a reader would put the id behind the basename.
   if (data.id < 0 || data.name.value() != GraphSpec::kNone) append_member(nodes_, "name", name);
   nodes_ += fmt::format(", \"id\": {}, \"rank\": {}", data.id, extras.rank.value_or(data.rank));
   append_map(nodes_, "properties", properties_of(graph_, v));
@@ -150,7 +150,7 @@ namespace {
 // The extensions of a vertex with its parent's rank among them.
 std::string with_parent_rank(std::string_view extensions, std::int32_t rank) {
   if (rank < 0) return std::string(extensions);
-  // What the parent's parent called it is of no use to the child.
+  // The name that the grandparent gave it is of no use to the child.
   auto object = extensions.empty() ? Json::object() : Json::parse(extensions);
   object["x-parent-rank"] = rank;
   std::string out;
@@ -164,8 +164,8 @@ std::string with_parent_rank(std::string_view extensions, std::int32_t rank) {
 
 constexpr Amount kAbsent = -1;
 
-// What is granted brings along, as vertices passed through, all that stands above it in any
-// subsystem: its power supply, its switch.
+// Adds, as vertices passed through, all that stands above what is granted in any subsystem: its
+// power supply, its switch.
 void add_above(const ResourceGraph& graph, std::vector<Amount>& amount) {
   std::vector<VertexId> open;
   for (const auto v : graph.in_preorder())

@@ -16,12 +16,12 @@ namespace holon::resource {
 
 struct JgfExtras {
   std::optional<std::int32_t> rank = {};  // instead of the vertex\'s own
-  Amount size = 1;                        // what "size" says; 1 is not said
+  Amount size = 1;                        // the value of "size"; 1 is not written
   bool exclusive = false;
-  std::string_view label = {};  // what the jobspec called it
+  std::string_view label = {};  // as the jobspec calls it
   const std::vector<std::pair<std::string, std::string>>* agfilter = nullptr;
   bool own = false;                  // also status and extensions, which Fluxion does not write
-  bool up = false;                   // whatever the vertex is: it is not told to be down
+  bool up = false;                   // as up, whatever the vertex is
   std::string_view extensions = {};  // JSON object
 };
 
@@ -30,11 +30,11 @@ class JgfWriter {
   explicit JgfWriter(const ResourceGraph& graph) : graph_(graph) {}
 
   void vertex(VertexId v, const JgfExtras& extras);
-  // `subsystem` counts as in graph.subsystems().
+  // `subsystem` is an index into graph.subsystems().
   void edge(VertexId source, VertexId target, std::uint32_t subsystem);
   bool has_edges() const { return !edges_.empty(); }
 
-  // The document, without a newline; `writer` is said if not "".
+  // The document, without a newline; `writer` is written if not "".
   std::string str(std::string_view writer = {}) &&;
 
  private:

@@ -9,7 +9,7 @@
 namespace holon::resource {
 namespace {
 
-// "line 3, column 7" of a byte, both from 1.
+// The place of a byte as "line 3, column 7", both from 1.
 std::string place(std::string_view bytes, std::size_t at) {
   at = std::min(at, bytes.size());
   const auto before = bytes.substr(0, at);
@@ -19,13 +19,13 @@ std::string place(std::string_view bytes, std::size_t at) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-// Where a document is not even worth parsing, and why.
+// The place and reason for which a document is not worth parsing.
 struct Flaw {
   std::size_t at = 0;
   std::string what;
 };
 
-// A bracket too many is open, or a string is longer than memory should be spent on. Brackets in
+// Finds too many open brackets, or a string longer than memory should be spent on. Brackets in
 // strings do not count. O(bytes).
 std::optional<Flaw> flaw_of(std::string_view bytes) {
   int depth = 0;

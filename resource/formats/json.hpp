@@ -12,15 +12,15 @@ namespace holon::resource {
 
 using Json = nlohmann::json;
 
-// More brackets inside brackets than any of our formats has; what reads or writes a document may
-// recurse.
+// The most brackets inside brackets, more than any of our formats has; readers and writers of a
+// document may recurse.
 inline constexpr int kMaxJsonDepth = 64;
 // Bytes of one string; the longest we have are host lists and sets of ranks.
 inline constexpr std::size_t kMaxJsonString = std::size_t{16} << 20;
 
-// The document, or an error with "line L, column C" as the place. Refused: anything nested deeper
-// than kMaxJsonDepth, strings longer than kMaxJsonString, NaN and infinities, text that is not
-// UTF-8, anything after the document. O(bytes).
+// The document. Errors name "line L, column C" as the place. Refused: anything nested deeper than
+// kMaxJsonDepth, strings longer than kMaxJsonString, NaN and infinities, text that is not UTF-8,
+// anything after the document. O(bytes).
 Result<Json> parse_json(std::string_view bytes);
 
 // One value on the way down a document: where it is (a JSON pointer) for errors, and typed access
@@ -33,11 +33,11 @@ class JsonAt {
   const std::string& pointer() const { return pointer_; }
   bool has(std::string_view key) const;
 
-  // A member of an object, an element of an array. Errors: invalid_argument where it is not there.
+  // A member of an object, an element of an array. Errors: invalid_argument if it is absent.
   Result<JsonAt> member(std::string_view key) const;
   JsonAt element(std::size_t i) const;  // REQUIRES: an array of more than i elements
 
-  // Errors: invalid_argument where it is of another type or out of bounds (inclusive).
+  // The value. Errors: invalid_argument if it is of another type or out of bounds (inclusive).
   Status expect_object() const;
   Status expect_array() const;
   Result<std::string> string() const;

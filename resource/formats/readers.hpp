@@ -48,7 +48,7 @@ enum class Rv1Use {
 // Rv1 (RFC 20): /cluster0/HOST/{coreN,gpuN}, every property on its node. Errors as in parse_rv1.
 Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOptions& options = {});
 
-// The ranks of an Rv1 of which nothing else need be right (a partial cancel).
+// The ranks of an Rv1; nothing else in it need be right (a partial cancel).
 Result<Idset> rv1_ranks(std::string_view bytes);
 
 // ---- R of a job, against the graph it is of. Shares come out children before their parent; job
@@ -83,8 +83,8 @@ struct HostTopology {
 };
 
 struct HwlocOptions {
-  // What becomes a vertex: node, group, socket, numanode, memory, L1cache, L2cache, L3cache, core,
-  // pu, gpu, storage.
+  // The kinds of vertices made: node, group, socket, numanode, memory, L1cache, L2cache, L3cache,
+  // core, pu, gpu, storage.
   std::vector<std::string> allow{"node", "socket", "numanode", "memory", "core", "gpu"};
   bool as_fluxion =
       false;  // Fluxion's vertices, names and ranks (no memory); an empty `allow` is everything

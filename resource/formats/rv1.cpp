@@ -88,7 +88,7 @@ void append_execution(std::string& out, const Rv1& r) {
 
 // ---- from a graph
 
-// Gathers what is held of each rank.
+// Gathers what is held on each rank.
 class Gatherer {
  public:
   explicit Gatherer(const ResourceGraph& graph)
@@ -108,7 +108,7 @@ class Gatherer {
     if (vertex.type == memory_) host.memory += amount;
   }
 
-  // Every host of which something is held.
+  // Every host on which something is held.
   std::vector<Rv1::Host> hosts() && {
     std::vector<Rv1::Host> list;
     for (auto& [rank, host] : hosts_) {

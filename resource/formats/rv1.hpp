@@ -41,18 +41,18 @@ struct Rv1 {
   bool operator==(const Rv1&) const = default;
 };
 
-// Errors: invalid_argument with a JSON pointer (or line and column): another version, a rank twice,
-// a nodelist that is not as long as there are ranks, a core id that is no number, ...
+// Reads an Rv1. Errors: invalid_argument with a JSON pointer (or line and column): another version,
+// a rank twice, a nodelist that is not as long as there are ranks, a bad core id, ...
 Result<Rv1> parse_rv1(std::string_view bytes);
 
-// Hosts with the same children share one R_lite entry. parse_rv1(write_rv1(r)) == r. Memory stands
-// under execution as "x-memory": {"0-3": 16}, which others ignore.
+// Writes an Rv1; hosts with the same children share one R_lite entry. parse_rv1(write_rv1(r)) == r.
+// Memory stands under execution as "x-memory": {"0-3": 16}, which others ignore.
 std::string write_rv1(const Rv1& r);
 
-// What `allocation` holds, by rank. A vertex held exclusively of which nothing below is listed
-// stands for all that is below it. starttime and expiration are left at 0: the core does not know
-// the caller's clock. Errors: not_found (a uniq_id that is not in the graph). O(shares + what they
-// stand for).
+// The resources that `allocation` holds, by rank. A vertex held exclusively with nothing below it
+// listed stands for all that is below it. starttime and expiration are left at 0: the core does not
+// know the caller's clock. Errors: not_found (a uniq_id that is not in the graph). O(shares + what
+// they stand for).
 Result<Rv1> to_rv1(const ResourceGraph& graph, const Allocation& allocation);
 // The whole inventory, with properties.
 Rv1 to_rv1(const ResourceGraph& graph);

@@ -30,7 +30,7 @@ struct Rv1Document {
   std::string attributes;  // JSON text or ""
 };
 
-// Errors: invalid_argument with a JSON pointer (or line and column).
+// Reads an Rv1. Errors: invalid_argument with a JSON pointer (or line and column).
 Result<Rv1Document> parse_rv1_document(std::string_view bytes);
 
 struct Held {
@@ -38,8 +38,8 @@ struct Held {
   Amount amount = 0;
 };
 
-// The shares as vertices, and after each exclusive share of which nothing below is listed all that
-// is below it. Errors: not_found. O(shares x depth + what they stand for + slots / 8).
+// The shares as vertices, and after each exclusive share with nothing below it listed all that is
+// below it. Errors: not_found. O(shares x depth + what they stand for + slots / 8).
 Result<std::vector<Held>> held_vertices(const ResourceGraph& graph, const Allocation& allocation);
 
 // The rank of the vertex or, where only nodes have ranks, of the nearest vertex above it that has

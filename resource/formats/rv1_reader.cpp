@@ -93,7 +93,7 @@ class Rv1Reader {
     return children;
   }
 
-  // The n-th host is that of the n-th rank in ascending order, whatever the order of R_lite.
+  // The n-th host has the n-th rank in ascending order, whatever the order of R_lite.
   Status read_nodelist(const JsonAt& execution) {
     const auto at = execution.member("nodelist");
     if (!at) return tl::unexpected(at.error());
@@ -168,8 +168,8 @@ class Rv1Reader {
   std::uint64_t vertices_ = 0;
 };
 
-// "fluke007" -> basename "fluke", id 7; without digits, or with more than an id can have, the id is
-// -1. False: the latter.
+// Splits "fluke007" into basename "fluke" and id 7; without digits, or with more than an id can
+// have, the id is -1. False: the latter.
 bool set_host_name(GraphSpec& spec, std::uint32_t row, const std::string& host) {
   const auto last = host.find_last_not_of("0123456789");
   const auto base = host.substr(0, last == host.npos ? 0 : last + 1);
@@ -223,7 +223,7 @@ Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOption
     const auto key = options.as_fluxion ? name : name.substr(0, equals);
     const auto value =
         options.as_fluxion || equals == name.npos ? std::string{} : name.substr(equals + 1);
-    // By host: a property may claim many more ranks than there are.
+    // Goes by host: a property may claim many more ranks than there are.
     for (const auto& [rank, node] : nodes) {
       if (ranks.contains(rank)) spec.properties.push_back({node, key, value});
     }

@@ -26,7 +26,7 @@ struct Item {
   std::vector<Item> below;
 };
 
-// Types of which a number means units of one pool, and the unit a bare number is in.
+// The unit of a type whose number means units of one pool; nullopt: the type is no pool.
 std::optional<std::string> pool_unit(std::string_view type) {
   if (type == "memory") return "GiB";
   if (type == "storage" || type == "ssd") return "GB";
@@ -63,7 +63,7 @@ class ShapeParser {
     return true;
   }
 
-  // item {',' item} ['/' levels]; what follows the slash is below the last item.
+  // Parses item {',' item} ['/' levels]; what follows the slash is below the last item.
   Result<std::vector<Item>> levels(int depth) {
     if (depth > kMaxLevels) {
       return fail(Errc::out_of_range, fmt::format("more than {} levels", kMaxLevels),
@@ -89,7 +89,7 @@ class ShapeParser {
     return items;
   }
 
-  // levels {';' levels} ']'
+  // Parses levels {';' levels} ']'.
   Result<std::vector<Item>> bracket(int depth) {
     std::vector<Item> items;
     do {
@@ -206,13 +206,13 @@ class Unroller {
   std::int64_t next_rank_ = 0;
 };
 
-// What is a part of a node has no node in itself.
+// Is the type a part of a node, which has no node in itself?
 bool is_part_of_node(std::string_view type) {
   constexpr std::string_view kParts[] = {"core", "pu", "gpu", "socket", "numanode", "memory"};
   return std::ranges::find(kParts, type) != std::end(kParts);
 }
 
-// The first such part with a node somewhere below; nullptr: there is none.
+// The first part of a node with a node somewhere below; nullptr: there is none.
 const Item* part_with_node(const std::vector<Item>& items) {
   for (const Item& item : items) {
     if (is_part_of_node(item.type) && has_node(item.below)) return &item;

@@ -8,10 +8,10 @@
 
 namespace holon::resource {
 
-// Rows whose parents may stand behind them, and whose root may be any row, in pre-order of the
-// dominant tree, vertices of other subsystems after it; untouched where the order is right already.
-// `tree` has the edges of the tree in the order in which children are visited. Errors:
-// invalid_argument (no root, a cycle).
+// Puts rows, whose parents may stand behind them and whose root may be any row, in pre-order of the
+// dominant tree, with other subsystems after it; rows in a right order are untouched. `tree` has
+// the edges of the tree in the order in which children are visited. Errors: invalid_argument (no
+// root, a cycle).
 Result<GraphSpec> to_tree_order(GraphSpec spec, const std::vector<GraphSpec::Edge>& tree);
 
 }  // namespace holon::resource

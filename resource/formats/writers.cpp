@@ -31,17 +31,17 @@ struct Emitted {
   VertexId vertex;
   VertexId above;           // as it was reached
   std::uint32_t depth = 0;  // on that way
-  Amount amount = 1;        // as it is written: 1 for what is only passed through
+  Amount amount = 1;        // as written: 1 if only passed through
   bool exclusive = false;
 };
 
-// Who was reached by a link stands below another than its parent, and so may what is below it.
+// A vertex reached by a link stands below another one than its parent, and so may those below it.
 void follow_links(const ResourceGraph& graph, const Allocation& allocation,
                   std::vector<Emitted>& list) {
   std::unordered_map<std::int64_t, std::int64_t> via(allocation.links.begin(),
                                                      allocation.links.end());
   std::unordered_map<std::uint32_t, std::uint32_t> depth;  // by slot
-  for (auto e = list.rbegin(); e != list.rend(); ++e) {    // those above come first
+  for (auto e = list.rbegin(); e != list.rend(); ++e) {    // vertices above come first
     const auto link = via.find(graph[e->vertex].uniq_id);
     if (link != via.end()) e->above = graph.find_uniq(link->second).value_or(e->above);
     const auto above = depth.find(e->above.value());
@@ -104,7 +104,7 @@ class JgfEmitter {
     for (const auto& [uniq_id, label] : allocation.labels) labels_.emplace(uniq_id, label);
   }
 
-  // "" where no edge is left: Fluxion does not write a lone vertex.
+  // The document; "" if no edge is left: Fluxion does not write a lone vertex.
   std::string write(bool shorthand) {
     bool whole = !(shorthand && notes_.shortened);
     for (const auto& e : list_) {
@@ -142,8 +142,8 @@ class JgfEmitter {
 
 // ---- R_lite
 
-// Cores and GPUs gather until the node above them comes by, as in Fluxion: what is below no node
-// goes to the next.
+// Gathers cores and GPUs until the node above them comes by, as in Fluxion: those below no node go
+// to the next one.
 class RliteEmitter {
  public:
   explicit RliteEmitter(const ResourceGraph& graph) : graph_(graph) {}
@@ -167,7 +167,7 @@ class RliteEmitter {
     return text + ']';
   }
 
-  // The rest of Rv1's `execution` up to its times.
+  // The rest of Rv1's `execution` before its times.
   std::string nodelist_and_properties() {
     std::ranges::stable_sort(hosts_, {}, [](const auto& host) { return host.first; });
     Hostlist list;

@@ -28,10 +28,10 @@ enum class WriteFormat {
   rv1_shorthand,  // Rv1 with the jgf_shorthand
 };
 
-// By Fluxion's name for it; nullopt: none of them.
+// The format of Fluxion's name; nullopt: none.
 std::optional<WriteFormat> find_write_format(std::string_view name);
 
-// What a JGF vertex says beside what the graph and the allocation know. Keyed by uniq_id; key and
+// Members of a JGF vertex beside those of the graph and the allocation. Keyed by uniq_id; key and
 // value.
 using Notes = std::unordered_map<std::int64_t, std::vector<std::pair<std::string, std::string>>>;
 struct WriteNotes {
@@ -55,14 +55,14 @@ Result<std::string> write_allocation(WriteFormat format, const ResourceGraph& gr
 std::string write_jgf(const ResourceGraph& graph);
 std::string write_jgf(const ResourceGraph& graph, VertexId top);
 
-// What a child instance is given: the JGF of the shares and their ancestors. Ranks are renumbered 0
+// The grant of a child instance: the JGF of the shares and their ancestors. Ranks are renumbered 0
 // .. n-1 in the order of the parent's, which stay under "x-parent-rank"; ids, names, uniq_ids and
 // extensions are the parent's, so that a core is still its logical index on its host; a pool's size
-// is the amount granted. What is down now, because its agent is away, is not said to be: the child
-// would never hear that it is up again, and sees for itself whether its own agent is there. A
-// vertex held exclusively of which nothing below is listed brings all that is below it; vertices
-// held by nobody (amount 0) come as ancestors only. Errors: not_found. O(what is granted x depth +
-// slots / 8).
+// is the amount granted. A vertex that is down now, because its agent is away, is not written so:
+// the child would never hear that it is up again, and sees for itself whether its own agent is
+// there. A vertex held exclusively with nothing below it listed brings all that is below it;
+// vertices held by nobody (amount 0) come as ancestors only. Errors: not_found. O(what is granted x
+// depth + slots / 8).
 Result<std::string> grant_jgf(const ResourceGraph& graph, const Allocation& allocation);
 
 }  // namespace holon::resource

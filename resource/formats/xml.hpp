@@ -9,15 +9,15 @@ namespace holon::resource {
 // Elements inside elements; no machine and no recipe is nested deeper.
 inline constexpr int kMaxXmlDepth = 128;
 
-// Of one document: a host's topology, a recipe.
+// The most bytes of one document: a host's topology, a recipe.
 inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;
 
 // Are more than kMaxXmlDepth elements open at once? O(length).
 bool xml_nested_too_deep(std::string_view xml);
 
-// What libhwloc takes for granted in XML, and crashes without: a well-formed document
-// whose root is <topology> and in which each object that is no device has its sets. "" if all
-// is there, else what is wrong. O(length).
+// The flaw for which libhwloc would crash: it takes for granted a well-formed document whose root
+// is <topology> and in which each object that is no device has its sets. "": there is none.
+// O(length).
 std::string hwloc_xml_flaw(std::string_view xml);
 
 }  // namespace holon::resource

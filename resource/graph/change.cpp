@@ -23,13 +23,13 @@ std::string part_name(const GraphSpec& part, const GraphSpec::Row& row) {
   return row.id < 0 ? base : base + std::to_string(row.id);
 }
 
-// Children by name and rank, gathered once for each vertex that is asked about: many new children
-// below one vertex must not each cost a look at all that are there.
+// Children by name and rank, gathered once for each vertex asked about: many new children below one
+// vertex must not each cost a look at all that are there.
 class ChildNames {
  public:
   explicit ChildNames(const ResourceGraph& graph) : graph_(graph) {}
 
-  // kNoVertex: there is none.
+  // The child; kNoVertex: there is none.
   VertexId find(VertexId above, const std::string& name, std::int32_t rank) {
     const auto [at, is_new] = known_.try_emplace(above);
     if (is_new)
@@ -77,7 +77,7 @@ Result<std::vector<VertexId>> ResourceGraph::grow(const GraphSpec& part) {
   return added;
 }
 
-// What is new, with what is here, must be a graph as well: check() has seen the part alone.
+// Checks that new and present vertices together are a graph: check() has seen the part alone.
 Status ResourceGraph::check_grown(const GraphSpec& part,
                                   const std::vector<VertexId>& slot_of) const {
   const auto is_new = [&](std::uint32_t row) { return slot_of[row].value() >= slots(); };
@@ -128,7 +128,7 @@ Status ResourceGraph::check_grown_edges(const GraphSpec& part,
   return {};
 }
 
-// The slot each row of the part has here or, counting on from slots(), will have.
+// The slot that each row of the part has here or, counting on from slots(), will have.
 Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) const {
   if (part.subsystems[0] != subsystems_[0]) {
     return fail(Errc::invalid_argument, fmt::format("the part is of subsystem {}, the graph of {}",
@@ -249,7 +249,7 @@ void ResourceGraph::take_side_tables(const GraphSpec& spec, const std::vector<Ve
   }
 }
 
-// Those between vertices that are alive.
+// The tree's edges between vertices that are alive.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> ResourceGraph::tree_edges() const {
   Topology::Edges edges;
   const auto& tree = topology_->tree;

@@ -24,7 +24,7 @@ std::optional<std::int64_t> trailing_number(std::string_view text) {
   return number;
 }
 
-// "a/b/c" -> "a", leaving "b/c".
+// Splits "a/b/c" into "a" and "b/c".
 std::string_view take_component(std::string_view& path) {
   const auto slash = path.find('/');
   const auto component = path.substr(0, slash);
@@ -368,7 +368,7 @@ void ResourceGraph::index_uniq_ids() {
   std::ranges::sort(uniq_);
 }
 
-// Whoever has edges of a subsystem below it and none above, in the order of those edges.
+// Vertices with edges of a subsystem below and none above, in the order of those edges.
 void ResourceGraph::index_aux_roots() {
   aux_roots_.clear();
   std::set<std::pair<std::uint32_t, VertexId>> seen;

@@ -48,12 +48,12 @@ struct Vertex {
   NameId basename;
   NameId name{GraphSpec::kNone};
   NameId unit{GraphSpec::kNone};
-  bool up = true;        // the vertex's own status; what is below a down vertex is out of reach too
-  bool drained = false;  // takes no new work; what runs there goes on
+  bool up = true;        // the vertex's own status; vertices below a down one are out of reach
+  bool drained = false;  // takes no new work; running work goes on
   bool alive = true;
   bool has_end = false;  // ResourceGraph::end_of() says when it is gone
 
-  // May new work be placed here, as far as this vertex itself goes?
+  // May new work be placed here, as far as this vertex itself is concerned?
   bool schedulable() const { return up && !drained && alive; }
 };
 
@@ -62,14 +62,14 @@ struct PropertyRef {
   NameId value;  // names.text(value) is "" for a plain property
 };
 
-// An edge outside the dominant tree. `subsystem` counts as in subsystems(); 0 is a link.
+// An edge outside the dominant tree. `subsystem` is an index into subsystems(); 0 is a link.
 struct AuxEdge {
   std::uint32_t subsystem = 0;
   VertexId source;
   VertexId target;
 };
 
-// Lets a map of strings be asked with a string_view.
+// Hash with which a map of strings can be asked with a string_view.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -102,8 +102,8 @@ class ResourceGraph {
   const std::string& basename(VertexId v) const { return words_.names.text((*this)[v].basename); }
   std::string name(VertexId v) const;       // "core3", "fluke7"
   std::string_view unit(VertexId v) const;  // "" if none
-  // "/cluster0/rack0/node3" in the dominant or the given subsystem; "" where the vertex is no part
-  // of it. O(depth).
+  // The path "/cluster0/rack0/node3" in the dominant or the given subsystem; "" if the vertex is no
+  // part of it. O(depth).
   std::string path(VertexId v, std::uint32_t subsystem = 0) const;
   // The path that was given for v itself because it is not "parent's path / name"; nullptr: none.
   const std::string* given_path(VertexId v, std::uint32_t subsystem) const;
@@ -128,11 +128,11 @@ class ResourceGraph {
   bool within(VertexId v, VertexId ancestor) const {
     return pre(ancestor) <= pre(v) && pre(v) < subtree_end(ancestor);
   }
-  // v or the nearest vertex above it of the type; kNoVertex if there is none. O(depth).
+  // The nearest vertex of the type at or above v; kNoVertex if there is none. O(depth).
   VertexId ancestor_of_type(VertexId v, TypeId type) const;
 
-  // Vertices that stand below v too, though their place in the tree is below another vertex; in
-  // the order of their edges. Only matching goes these ways (Fluxion's storage that racks share).
+  // Vertices that stand below v too, though their tree parent is another vertex, in the order of
+  // their edges. Only matching follows these links (Fluxion's storage that racks share).
   std::span<const VertexId> links(VertexId v) const {
     const auto it = links_.find(v.value());
     return it == links_.end() ? std::span<const VertexId>{} : std::span{it->second};
@@ -157,8 +157,8 @@ class ResourceGraph {
   // ---- finding; all answer alive vertices only
   // O(1) where uniq_ids are slots (GRUG, shapes), else O(log V).
   std::optional<VertexId> find_uniq(std::int64_t uniq_id) const;
-  // By path in any subsystem; `rank` tells apart siblings of one name (several brokers on one
-  // host). O(depth) where names end in consecutive ids, else O(siblings on the way).
+  // Finds a vertex by path in any subsystem; `rank` tells apart siblings of one name (several
+  // brokers on one host). O(depth) where names end in consecutive ids, else O(siblings on the way).
   std::optional<VertexId> find_path(std::string_view path,
                                     std::optional<std::int32_t> rank = std::nullopt) const;
   std::span<const VertexId> by_type(TypeId type) const;  // pre-order
@@ -176,7 +176,7 @@ class ResourceGraph {
   // From then on neither the vertex nor what is below it is there; kTimeMax: it stays.
   Time end_of(VertexId v) const { return (*this)[v].has_end ? ends_.at(v.value()) : kTimeMax; }
   bool has_ends() const { return !ends_.empty(); }
-  // May new work be placed here over `when`, as far as this vertex itself goes?
+  // May new work be placed here over `when`, as far as this vertex itself is concerned?
   bool schedulable(VertexId v, Interval when) const {
     return (*this)[v].schedulable() && (!(*this)[v].has_end || when.end <= ends_.at(v.value()));
   }
@@ -191,7 +191,7 @@ class ResourceGraph {
   // Adds what is new in `part`, a graph from the same root: a vertex whose path and rank are here
   // already is reused (the ancestors of what is added must be repeated), others are appended to
   // their parent. A uniq_id that is taken is replaced by a new one. Returns the new vertices in
-  // pre-order. All or nothing. O(V + part). Errors: as in build, also for what is here and the part
+  // pre-order. All or nothing. O(V + part). Errors: those of build, also for the graph and the part
   // together; invalid_argument for another root.
   Result<std::vector<VertexId>> grow(const GraphSpec& part);
   // Removes the vertex and all below it, in all subsystems. Errors: not_found,

@@ -95,7 +95,7 @@ Status check_row(const GraphSpec& spec, std::uint32_t i) {
   return {};
 }
 
-// One tree: one row without parent that no other subsystem claims, and it is the first.
+// Checks that there is one tree: only the first row, claimed by no other subsystem, has no parent.
 Status check_roots(const GraphSpec& spec) {
   if (spec.rows.empty()) return fail(Errc::invalid_argument, "there is no root vertex", "graph");
   std::vector<bool> elsewhere(spec.rows.size());
@@ -149,8 +149,8 @@ auto sibling_key(const GraphSpec::Row& row) {
   return std::tuple(named ? row.name.value() : row.basename.value(), named ? -2 : row.id, row.rank);
 }
 
-// Rows of one parent, gathered by counting. Explicit names that look composed ("core3") are caught
-// by the readers, which never store a name equal to basename + id.
+// Checks the rows of each parent, gathered by counting. Explicit names that look composed ("core3")
+// are caught by the readers, which never store a name equal to basename + id.
 Status check_siblings(const GraphSpec& spec) {
   if (spec.twins) return {};
   const auto n = spec.rows.size();

@@ -37,7 +37,7 @@ struct GraphSpec {
     bool up = true;
     bool drained = false;  // takes no new work; what runs there goes on
   };
-  // key=value; an empty value is a plain property ("amd").
+  // key=value; an empty value makes a plain property ("amd").
   struct Property {
     std::uint32_t row = 0;
     std::string key;
@@ -48,7 +48,7 @@ struct GraphSpec {
     std::uint32_t row = 0;
     std::string json;
   };
-  // A path that is not "parent's path / name". `subsystem` counts as in `subsystems`.
+  // A path that is not "parent's path / name". `subsystem` is an index into `subsystems`.
   struct Path {
     std::uint32_t row = 0;
     std::uint32_t subsystem = 0;
@@ -77,9 +77,9 @@ struct GraphSpec {
                     std::int32_t rank = -1, Amount size = 1);
 };
 
-// Deeper trees are refused: whoever walks a graph may recurse.
+// The greatest depth: deeper trees are refused, since functions that walk a graph may recurse.
 inline constexpr std::uint32_t kMaxDepth = 512;
-// Units of a graph in all, and a uniq_id: sums of sizes and the next free number always fit.
+// The most units of a graph, and the largest uniq_id: sums of sizes and the next number always fit.
 inline constexpr Amount kMaxUnits = Amount{1} << 62;
 inline constexpr std::int64_t kMaxUniqId = std::int64_t{1} << 62;
 inline constexpr std::size_t kMaxSubsystems = 64;

@@ -43,7 +43,7 @@ class Interner {
     return id;
   }
 
-  // nullopt: never seen.
+  // The id of `text`; nullopt: never seen.
   std::optional<Id> find(std::string_view text) const {
     auto it = index_.find(text);
     return it == index_.end() ? std::nullopt : std::optional{it->second};

@@ -52,7 +52,7 @@ Status take_duration(const DocumentPlace& place, Jobspec& into) {
   return {};
 }
 
-// {name: NAME, ...}: the rest is handed back to be kept.
+// Takes the name out of {name: NAME, ...} and returns the rest, to be kept.
 Result<Document> take_job(const DocumentPlace& place, Jobspec& into) {
   if (auto ok = place.require_map(); !ok) return tl::unexpected(ok.error());
   if (const auto name = place.find("name"))

@@ -8,7 +8,7 @@ namespace holon::resource::jobspec {
 // Fills the fields of `into` that come from attributes.system, and other_attributes from the rest.
 Status parse_attributes(const DocumentPlace& place, Jobspec& into);
 
-// RFC 31.
+// Reads a constraint (RFC 31).
 Result<Constraint> parse_constraint(const DocumentPlace& place);
 
 }  // namespace holon::resource::jobspec

@@ -7,7 +7,7 @@
 namespace holon::resource {
 
 std::string to_base64(std::string_view bytes);
-// nullopt: it is no such text, padded to whole groups of four.
+// The bytes; nullopt: the text is not base64, padded to whole groups of four.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace holon::resource

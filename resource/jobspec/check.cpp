@@ -8,7 +8,7 @@ tl::unexpected<Error> wrong(std::string what, std::string where) {
   return fail(Errc::invalid_argument, std::move(what), std::move(where));
 }
 
-// All slots of a request, of which there may be one: its tasks stand in it.
+// All slots of a request, of which only one is allowed: its tasks stand in it.
 struct OneSlot {
   const Request* slot = nullptr;
   std::string where;

@@ -35,7 +35,7 @@ tl::unexpected<Error> bad(std::string_view text, std::string why) {
                   "like 2-16, 2-16:2:* or 3+");
 }
 
-// "a", "a-b", both ends taken. The caller has looked for ',' and so on.
+// Reads "a" or "a-b", both ends included. The caller has looked for ',' and so on.
 bool take_part(Cursor& cursor, std::vector<std::int64_t>& values) {
   const auto first = cursor.number();
   if (!first || (!values.empty() && *first <= values.back())) return false;
@@ -86,7 +86,7 @@ Result<Count> parse_range(std::string_view text, Cursor cursor) {
   return count;
 }
 
-// cur op operand, saturating.
+// The next count: current, operator, operand; saturating.
 std::int64_t next_count(const Count& count, std::int64_t current) {
   const auto times = [](std::int64_t a, std::int64_t b) {
     return a > Count::kUnbounded / b ? Count::kUnbounded : a * b;

@@ -34,11 +34,11 @@ class DocumentPlace {
 
   Status require_map() const;
   Status require_list() const;
-  // Every key of this map is one of these.
+  // Checks that every key of this map is one of these.
   Status only(std::initializer_list<std::string_view> keys) const;
   Result<DocumentPlace> required(std::string_view key) const;
 
-  // Scalars. Numbers in quotes are taken as numbers, as YAML writers often quote.
+  // Reads scalars. Numbers in quotes are taken as numbers, as YAML writers often quote.
   Result<std::string> text() const;
   Result<bool> boolean() const;
   Result<std::int64_t> integer(std::int64_t min, std::int64_t max) const;

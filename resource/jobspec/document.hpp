@@ -21,15 +21,15 @@ struct Document {
   std::vector<std::string> keys;  // of a map; keys[i] belongs to items[i]
   std::vector<Document> items;    // of a list or map
 
-  // nullptr if this is no map or has no such key.
+  // The value of the key; nullptr if this is no map or has no such key.
   const Document* find(std::string_view key) const;
 };
 
-// Errors: invalid_argument; more than `most_values` scalars, lists and maps are among them.
+// Parses the bytes. Errors: invalid_argument, also for more values than `most_values`.
 Result<Document> parse_yaml(std::string_view bytes, std::size_t most_values);
 Result<Document> parse_json(std::string_view bytes, std::size_t most_values);
 
-// As JSON text; plain YAML scalars become numbers, booleans and null where they read as such.
+// JSON text; plain YAML scalars become numbers, booleans and null where they read as such.
 std::string to_json(const Document& document);
 
 }  // namespace holon::resource::jobspec

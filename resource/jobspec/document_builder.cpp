@@ -9,12 +9,11 @@
 namespace holon::resource::jobspec {
 namespace {
 
-// Keys of one map that are compared with each other; of more, those that are equal are looked for
-// once all are there. Not by their hashes: who wants to can send keys with the same one.
+// The number of keys of one map that are compared with each other; larger maps look for equal keys
+// once all are there. Not by hashes: a sender could choose keys with equal ones.
 constexpr std::size_t kFewKeys = 16;
 
-// The place of the first key that stands before it already; nullopt: all differ.
-// O(keys log keys).
+// The place of the first key that repeats an earlier one; nullopt: all differ. O(keys log keys).
 std::optional<std::size_t> repeated(const std::vector<std::string>& keys) {
   std::vector<std::pair<std::string_view, std::size_t>> sorted;
   sorted.reserve(keys.size());
@@ -34,7 +33,7 @@ bool DocumentBuilder::takes_key() const {
          !open_.back().has_key;
 }
 
-// The way to what is being read, its first steps where it is long: JSON's parser tells no lines.
+// The way to the value being read, its first steps if long: JSON's parser tells no lines.
 std::string DocumentBuilder::pointer() const {
   constexpr std::size_t kSteps = 8;
   std::string text;

@@ -24,7 +24,7 @@ class DocumentBuilder {
   void complain(std::string what, int line);
 
   bool failed() const { return failed_; }
-  // The line-located complaint, or the document. REQUIRES: every begin has its end.
+  // The document, or the first complaint with its line. REQUIRES: every begin has its end.
   Result<Document> finish() &&;
 
  private:

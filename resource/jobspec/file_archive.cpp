@@ -15,11 +15,11 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Of st_mode, as POSIX and Linux have it on any machine.
+// Bits of st_mode, as POSIX and Linux have them on any machine.
 constexpr std::uint32_t kPermissions = 0777;
 constexpr std::uint32_t kKind = 0170000, kRegular = 0100000, kLink = 0120000, kFolder = 0040000;
 
-// As a step of a JSON pointer.
+// The key as a step of a JSON pointer.
 std::string step(const std::string& key) {
   std::string text = "/";
   for (const char c : key) text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
@@ -30,7 +30,7 @@ tl::unexpected<Error> wrong_file(std::string what, std::string where) {
   return fail(Errc::invalid_argument, std::move(what), std::move(where));
 }
 
-// st_mode: a regular file, and its permissions.
+// Reads st_mode: a regular file, and its permissions.
 Result<std::uint32_t> mode_of(const OrderedJson& object, const std::string& where) {
   const auto found = object.find("mode");
   if (found == object.end() || !found->is_number_integer())
@@ -52,7 +52,7 @@ Result<std::uint32_t> mode_of(const OrderedJson& object, const std::string& wher
   return static_cast<std::uint32_t>(rights);
 }
 
-// Without an encoding it is a value, as whose text the file is written.
+// The contents. Without an encoding they are a value, and the file is its text.
 Result<std::string> data_of(const OrderedJson& object, const std::string& where) {
   const auto data = object.find("data"), encoding = object.find("encoding");
   if (data == object.end()) return std::string();

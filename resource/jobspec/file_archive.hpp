@@ -18,21 +18,21 @@ struct AddedFile {
   bool operator==(const AddedFile&) const = default;
 };
 
-// Bounds of one job's: what is larger belongs on a file system that the nodes share.
+// Bounds for one job: larger files belong on a file system that the nodes share.
 inline constexpr std::size_t kMostAddedBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMostAddedFiles = 256;
 inline constexpr std::size_t kLongestAddedName = 255;  // bytes
 
-// Errors: invalid_argument, with what was found and what is accepted: a name that is more than a
-// name, two files of one name, out_of_range: too many, or too much in all.
+// Check a name, and files. Errors: invalid_argument, with what was found and what is accepted: a
+// name that is more than a name, two files of one name; out_of_range: too many, or too much in all.
 Status check_added_name(std::string_view name);
 Status check_added_files(const std::vector<AddedFile>& files);
 
-// `json`: an object with a file a key, or an array. Regular files only, their contents in it.
+// Reads `json`: an object with a file a key, or an array. Regular files only, their contents in it.
 // Errors: those of check_added_files, invalid_argument and unsupported (folders, links, contents
 // that are elsewhere), all with the pointer below attributes.system.files. O(bytes).
 Result<std::vector<AddedFile>> read_file_archive(std::string_view json);
-// An object; text as it is, other bytes in base64. read_file_archive() of it gives the same.
+// Writes an object; text as it is, other bytes in base64. read_file_archive() of it gives the same.
 std::string write_file_archive(const std::vector<AddedFile>& files);
 
 }  // namespace holon::resource

@@ -13,9 +13,9 @@
 
 namespace holon::resource {
 
-// How many of a resource. A plain number N is min == max == N, operand irrelevant. `{min: m}` alone
-// is "at least m, as many as possible": max is kUnbounded. Candidates are min, min op operand, ...
-// not above max (RFC 14).
+// The number of a resource. A plain number N is min == max == N, operand irrelevant. `{min: m}`
+// alone is "at least m, as many as possible": max is kUnbounded. Candidates are min, min op
+// operand, ... not above max (RFC 14).
 struct Count {
   static constexpr std::int64_t kUnbounded = INT64_MAX;
   std::int64_t min = 1;
@@ -43,8 +43,8 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
-// RFC 31. `op` is one of properties, hostlist, ranks (then `values`) or and, or, not (then
-// `operands`); empty op matches everything.
+// A constraint (RFC 31). `op` is one of properties, hostlist, ranks (then `values`) or and, or, not
+// (then `operands`); empty op matches everything.
 struct Constraint {
   std::string op;
   std::vector<std::string> values;
@@ -71,7 +71,7 @@ struct Jobspec {
   std::vector<Request> resources;
   std::vector<Task> tasks;
 
-  // attributes.system, the keys the scheduler knows:
+  // Keys of attributes.system that the scheduler knows:
   double duration_seconds = 0;  // 0: until the end of the instance or the queue's default
   std::string queue;
   std::string name;
@@ -81,8 +81,7 @@ struct Jobspec {
       unset_environment;           // names given as null: taken out of the task's environment
   bool empty_environment = false;  // it is given and has no names: tasks inherit nothing
   Constraint constraints;
-  // everything under attributes that is not known above, kept as JSON text (an object with "system"
-  // and "user")
+  // All other attributes, kept as JSON text (an object with "system" and "user").
   std::string other_attributes;
 
   bool operator==(const Jobspec&) const = default;
@@ -90,12 +89,12 @@ struct Jobspec {
 
 // Sizes beyond which input is refused instead of eating memory or stack.
 inline constexpr std::size_t kMaxJobspecBytes = 16u << 20;
-// More than any job has words and variables. Whoever reads them serves nobody else meanwhile.
+// More than any job's words and variables. A reader of so many serves nobody else meanwhile.
 inline constexpr std::size_t kMaxJobspecValues = 1u << 17;
 inline constexpr int kMaxJobspecDepth = 256;              // lists and maps inside each other
 inline constexpr std::int64_t kMaxCount = 4'294'967'295;  // of one resource, as in Fluxion
 
-// Of a jobspec that somebody sends. One that was accepted once, such as an array that has grown
+// Bounds of a jobspec that a client sends. One accepted before, such as an array that has grown
 // since, has none when it is read again.
 struct JobspecBounds {
   std::size_t bytes = kMaxJobspecBytes;
@@ -110,39 +109,38 @@ inline constexpr JobspecBounds kNoJobspecBounds{std::numeric_limits<std::size_t>
 // 25 (V1 is a subset), RFC 31 (constraints), RFC 22 and 45 (counts).
 Result<Jobspec> parse_jobspec(std::string_view bytes, JobspecBounds bounds = {});
 
-// Canonical JSON, such that parse_jobspec(write_jobspec(j)) == j for every j that parse_jobspec
+// Writes canonical JSON: parse_jobspec(write_jobspec(j)) == j for every j that parse_jobspec
 // returns.
 std::string write_jobspec(const Jobspec& jobspec);
 
-// What a submitted job must keep beyond the syntax: one slot with a label, one task that names it,
-// a command. Errors: invalid_argument with the pointer. O(requests).
+// Checks what a submitted job needs beyond the syntax: one slot with a label, one task that names
+// it, a command. Errors: invalid_argument with the pointer. O(requests).
 Status check_submittable(const Jobspec& jobspec);
-// The least of that: of a job that was accepted when it came.
+// Checks the least of that, for a job that was accepted when it came.
 Status check_runnable(const Jobspec& jobspec);
 
-// Behind "nodes": "with fast, without host:n7"; some 200 bytes at most. Empty for no constraint.
+// Words after "nodes": "with fast, without host:n7"; some 200 bytes at most; "": no constraint.
 std::string constraint_text(const Constraint& constraint);
 
 // Is it jobspec V1 (RFC 25)? Errors: invalid_argument with the pointer of what is not.
 Status check_v1(const Jobspec& jobspec);
 
-// `count` as users write it: "4", RFC 22 idset "2,4,8" or "[1-3,7]", RFC 45 range "2-16:2:*" or
-// "3+". Errors: invalid_argument.
+// Reads a count as users write it: "4", RFC 22 idset "2,4,8" or "[1-3,7]", RFC 45 range "2-16:2:*"
+// or "3+". Errors: invalid_argument.
 Result<Count> parse_count(std::string_view text);
 
 // Do min, max, operator and operand fit together? Errors: invalid_argument.
 Status check_count(const Count& count);
 
-// The largest admissible count that is not above `available`; 0 if even the smallest is. O(log) of
-// the range.
+// The largest admissible count that is at most `available`; 0: there is none. O(log) of the range.
 std::int64_t largest_count(const Count& count, std::int64_t available);
 
-// Tasks that do not divide evenly over nodes: of N nodes with S slots each, whose one task stands
-// T times in all, N * S - T nodes do without one of their slots. 0 where the jobspec is not of that
-// form, or would leave a node without a slot.
+// Slots left out where tasks do not divide evenly over nodes: of N nodes with S slots each and one
+// task that stands T times in all, N * S - T nodes do without one of their slots. 0 if the jobspec
+// is not of that form, or would leave a node without a slot.
 std::int64_t spare_slots(const Jobspec& jobspec);
 
-// What `submit`, `run`, `batch` and `alloc` ask for with -N -n -c -g -x, in Flux's form: node >
+// The request of `submit`, `run`, `batch` and `alloc` by -N -n -c -g -x, in Flux's form: node >
 // slot > core, gpu.
 struct JobShape {
   std::int64_t nodes = 0;  // 0: tasks go where they fit
@@ -161,8 +159,8 @@ struct JobShape {
   Constraint constraints;
 };
 
-// Errors: invalid_argument naming the option (counts below 1, more nodes than tasks, exclusive
-// without nodes).
+// The jobspec for the shape. Errors: invalid_argument naming the option (counts below 1, more nodes
+// than tasks, exclusive without nodes).
 Result<Jobspec> jobspec_for(JobShape shape);
 
 }  // namespace holon::resource

@@ -7,7 +7,7 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-// Values that are not whole yet stand on a stack, each with the name that it will have.
+// Unfinished values stand on a stack, each with the name that it will have.
 class OrderedHandler : public nlohmann::json_sax<OrderedJson> {
  public:
   bool null() override { return put(nullptr); }

@@ -8,11 +8,11 @@
 
 namespace holon::resource {
 
-// Discarded (as of json::parse without exceptions) where it is no JSON. A member that is given
-// twice is there twice.
+// Parses the text; discarded (as by json::parse without exceptions) if it is not JSON. A member
+// that is given twice is there twice.
 nlohmann::ordered_json parse_ordered(std::string_view text);
 
-// `value` becomes the last member. REQUIRES: an object without such a member.
+// Appends `value` as the last member. REQUIRES: an object without such a member.
 inline void add_member(nlohmann::ordered_json& object, std::string name,
                        nlohmann::ordered_json value) {
   object.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(std::move(name),

@@ -10,7 +10,7 @@ namespace {
 using jobspec::Document;
 using jobspec::DocumentPlace;
 
-// {min, max, operator, operand}
+// Reads {min, max, operator, operand}.
 Result<Count> count_map(const DocumentPlace& place) {
   if (auto ok = place.only({"min", "max", "operator", "operand"}); !ok)
     return tl::unexpected(ok.error());
@@ -108,7 +108,7 @@ Result<std::vector<Request>> parse_resources(const DocumentPlace& place) {
   return requests;
 }
 
-// {per_slot: N}, {total: N} or {per_resource: {type, count}}
+// Reads {per_slot: N}, {total: N} or {per_resource: {type, count}}.
 Status parse_task_count(const DocumentPlace& place, Task& task) {
   if (auto ok = place.require_map(); !ok) return ok;
   if (auto ok = place.only({"per_slot", "total", "per_resource"}); !ok) return ok;

@@ -71,7 +71,7 @@ OrderedJson seconds(double value) {
   return value;
 }
 
-// Its names differ: no one is looked for among the others.
+// The environment; its names differ, so none is looked for among the others.
 OrderedJson environment_of(const Jobspec& jobspec) {
   OrderedJson environment = OrderedJson::object();
   for (const auto& [name, value] : jobspec.environment) add_member(environment, name, value);

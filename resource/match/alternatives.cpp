@@ -9,9 +9,9 @@ namespace {
 
 using UnitsByType = std::vector<std::int64_t>;
 
-// More states than this are not worth an exact answer.
+// The most states that are worth an exact answer.
 constexpr std::int64_t kMaxStates = 200'000;
-// Nor is it worth the memory of more than these, among them some that are looked at twice.
+// The most states kept in memory, some of which are looked at twice.
 constexpr std::size_t kMostKept = 1'000'000;
 
 std::size_t index_of(const Stock& stock, TypeId type) {
@@ -34,11 +34,11 @@ class Mixer {
  private:
   struct Plan {
     std::int64_t score = 0;  // slots that can be filled in all
-    std::size_t kind = 0;    // of the next one
+    std::size_t kind = 0;    // of the next slot
     UnitsByType rest;        // what is left after it
   };
 
-  // What is left of `units` after one slot of the kind; nullopt: it cannot be filled.
+  // The rest of `units` after one slot of the kind; nullopt: such a slot cannot be filled.
   std::optional<UnitsByType> after(const UnitsByType& units, const Need& slot) const {
     UnitsByType rest = units;
     for (const Need& need : slot.with) {
@@ -52,7 +52,7 @@ class Mixer {
     return slot.with.empty() ? std::nullopt : std::optional(std::move(rest));
   }
 
-  // One of each kind after the other, until none can be filled any more.
+  // Fills one slot of each kind in turn, until none can be filled any more.
   std::vector<std::size_t> in_turn(UnitsByType units) const {
     std::vector<std::size_t> mix;
     for (bool filled = true; filled;) {
@@ -68,8 +68,8 @@ class Mixer {
     return mix;
   }
 
-  // Depth-first with a stack of its own: a slot is a level, and there may be very many. False: too
-  // many states.
+  // Solves depth-first with a stack of its own: a slot is a level, and there may be very many.
+  // False: too many states.
   bool solve(const UnitsByType& start) {
     std::vector<UnitsByType> open{start};
     while (!open.empty()) {
@@ -117,7 +117,7 @@ std::vector<std::size_t> only_kind(const Need& slot, const Stock& stock, std::in
   return std::vector<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(most, 0)), 0);
 }
 
-// No more of each type than `wanted` slots of the most demanding kind could take.
+// The stock, cut to what `wanted` slots of the most demanding kind could take of each type.
 UnitsByType bounded(const std::vector<Need>& slots, const Stock& stock, std::int64_t wanted) {
   std::int64_t states = 1;
   for (const std::int64_t units : stock.units)

@@ -8,15 +8,15 @@
 
 namespace holon::resource::match {
 
-// Units of each type that are there to fill slots with.
+// Units of each type with which slots can be filled.
 struct Stock {
   std::vector<TypeId> types;  // ascending
   std::vector<std::int64_t> units;
 };
 
-// For one slot after the other the index into `slots` of the kind to fill; as long as the most
-// slots that can be filled from the stock in any mix, or `wanted` where there is one kind only.
-// What does not stand for slots in `slots` counts as an empty kind, which nothing can fill. Dynamic
+// The kinds of slot to fill, one after the other, as indices into `slots`; as many as the most
+// slots that can be filled from the stock in any mix, or `wanted` where there is one kind only. An
+// entry of `slots` that is no slot counts as an empty kind, which nothing can fill. Dynamic
 // programming over what is left; a stock of very many states is taken for no larger than `wanted`
 // slots need, and where that is still too much the kinds are filled in turn, which may come to
 // fewer slots. O(states * slots), at most a million of them. Source: Fluxion's flexible traverser.

@@ -6,7 +6,7 @@
 namespace holon::resource::match {
 namespace {
 
-// A search asks each node. A hostlist of so many parts is not looked through each time, unless its
+// The least parts of a hostlist that is looked up by name, as a search asks each node, unless the
 // names would take too much memory.
 constexpr std::size_t kManyParts = 32;
 constexpr std::uint64_t kMostSpelled = std::uint64_t{1} << 20;

@@ -13,11 +13,11 @@
 
 namespace holon::resource::match {
 
-// Asked of every node that a search comes by, so names are looked up once. Only "node" and
+// The test of every node that a search comes by, so names are looked up once. Only "node" and
 // "storage_node" vertices are tested; others always pass.
 class NodeTest {
  public:
-  // Everything passes.
+  // A test that everything passes.
   NodeTest() = default;
   // Errors: invalid_argument for a hostlist or rank list that cannot be read.
   static Result<NodeTest> compile(const Constraint& constraint, const ResourceGraph& graph);
@@ -38,7 +38,7 @@ class NodeTest {
     Kind kind = Kind::always;
     std::vector<Property> properties;
     Hostlist hosts;
-    std::unordered_set<std::string> spelled;  // the same, where they are many single names
+    std::unordered_set<std::string> spelled;  // of many single names
     Idset ranks;
     std::vector<std::uint32_t> operands;
   };
@@ -47,7 +47,7 @@ class NodeTest {
   bool passes(const ResourceGraph& graph, VertexId node, std::uint32_t term) const;
   static bool has(const ResourceGraph& graph, VertexId node, const Property& property);
 
-  std::vector<Term> terms_;  // [0] is the whole
+  std::vector<Term> terms_;  // [0] is the whole constraint
 };
 
 }  // namespace holon::resource::match

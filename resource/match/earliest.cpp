@@ -9,8 +9,8 @@ class StartBound::Builder {
   Builder(const ResourceGraph& graph, const Occupancy& occupancy, const CompiledRequest& request)
       : graph_(graph), occupancy_(occupancy), request_(request) {}
 
-  // `times`: of the vertex around them so many are needed; `alone`: nobody else may be in it. What
-  // is inside something that has a quota adds little.
+  // `times`: the number needed of the vertex around `needs`; `alone`: no other job may be in that
+  // vertex. Needs inside something that has a quota add little.
   void add(const std::vector<Need>& needs, std::int64_t times, bool alone) {
     for (const Need& need : needs) {
       const std::int64_t count = std::min(times, kMost) * std::min(need.count.min, kMost);
@@ -40,7 +40,7 @@ class StartBound::Builder {
     return list;
   }
 
-  // A slot is filled inside one node, which may have room for several; what is below a node cannot
+  // A slot is filled inside one node, which may have room for several; vertices below a node cannot
   // tell, for a node that is held whole leaves no trace there.
   bool add_slots(const Need& slot, std::int64_t count) {
     Quota quota;
@@ -58,7 +58,7 @@ class StartBound::Builder {
     return true;
   }
 
-  // That the counters at v would leave room for with nobody there; 0: they cannot tell.
+  // Slots that v's counters would leave room for if no job were there; 0: they cannot tell.
   std::int64_t slots_in(VertexId v, const Need& slot) const {
     std::int64_t slots = INT64_MAX;
     for (const std::uint32_t counted : occupancy_.filters().counted_at(graph_[v].type))

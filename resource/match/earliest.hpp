@@ -17,14 +17,14 @@ namespace holon::resource::match {
 
 class StartBound {
  public:
-  // Rules nothing out.
+  // A bound that rules nothing out.
   StartBound() = default;
   // REQUIRES: made anew after the graph's shape, properties or types have changed. O(V * needs).
   StartBound(const ResourceGraph& graph, const Occupancy& occupancy,
              const CompiledRequest& request);
 
  private:
-  // So many of these vertices are needed at once.
+  // The number of these vertices that is needed at once.
   struct Quota {
     std::vector<VertexId> vertices;
     std::size_t wanted = 0;
@@ -45,7 +45,7 @@ class StartSearch {
               Duration duration);
 
   // The first time from `from` on that is not ruled out; nullopt: all are. REQUIRES: `from` is not
-  // before that of the call before. O(candidates), and O(log of its spans) for every candidate that
+  // before that of the last call. O(candidates), and O(log of its spans) for every candidate that
   // has lost its room since.
   std::optional<Time> next(Time from);
 
@@ -57,8 +57,8 @@ class StartSearch {
   const ResourceGraph& graph_;
   const Occupancy& occupancy_;
   Duration duration_;
-  // Of each quota's vertices, where known: the earliest time at which it has room, which stays so
-  // for all questions up to it.
+  // The earliest time, where known, at which each vertex of each quota has room, which stays so for
+  // all questions up to it.
   std::vector<std::vector<Time>> starts_;
   std::vector<Time> later_;
 };

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::string_view kAll = "ALL";
 
-// Fluxion keeps a filter's types in the order in which it first heard of them, and these it knows
-// from the start.
+// The order of types that Fluxion knows from the start; it keeps a filter's types in the order in
+// which it first heard of them.
 std::size_t standing(std::string_view type) {
   static constexpr std::array<std::string_view, 8> kKnown = {
       "cluster", "core", "socket", "gpu", "node", "rack", "ssd", "storage_node"};

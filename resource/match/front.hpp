@@ -32,19 +32,19 @@ class Front {
   };
   // The candidate with the highest key, the first in pre-order among equals; nullopt: none is left.
   std::optional<Popped> best() const;
-  // Takes that one out.
+  // Takes the best candidate out.
   std::optional<Popped> pop();
-  // Back with this key; whoever is not put back stays out until it is revived.
+  // Puts a candidate back with this key; one not put back stays out until it is revived.
   void put_back(std::uint32_t position, std::int64_t key) { push(position, key); }
 
-  // The n-th best candidate by first keys, whatever has become of it; nullopt: there are not as
-  // many. For questions about other times than now.
+  // The n-th best candidate by first keys, whatever has become of it; nullopt: there are fewer. For
+  // questions about other times than now.
   std::optional<Popped> nth(std::size_t n) const;
 
-  // Something at v was given back (`subtree`: and everything below it): candidates it touches have
-  // their first keys.
+  // Gives candidates touched by a release at v (`subtree`: and everything below it) their first
+  // keys.
   void revive(const ResourceGraph& graph, VertexId v, bool subtree);
-  // All candidates have their first keys.
+  // Gives all candidates their first keys.
   void reset();
 
   std::size_t size() const { return candidates_.size(); }
@@ -64,8 +64,8 @@ class Front {
 
   std::vector<Candidate> candidates_;   // in pre-order
   std::vector<std::uint32_t> ranking_;  // positions by first key, best first
-  std::vector<std::uint32_t> pre_;      // of each
-  std::vector<std::int64_t> key_;       // of each; kOut: not in the heap
+  std::vector<std::uint32_t> pre_;      // of each candidate
+  std::vector<std::int64_t> key_;       // of each candidate; kOut: not in the heap
   std::vector<Entry> heap_;             // may hold entries that are out of date
 };
 

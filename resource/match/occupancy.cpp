@@ -53,7 +53,7 @@ void Occupancy::add_types_below(const ResourceGraph& graph) {
     types_below_[inner_[parent.value()]] |= bit(type) | types_below(*it);
     if (!is_leaf(*it)) inner_children_[inner_[parent.value()]] |= bit(type);
   }
-  // what can be reached by links is not known here: anything
+  // anything may be reached by links: they are not known here
   if (graph.has_links()) types_below_.assign(types_below_.size(), ~Types{0});
 }
 
@@ -175,7 +175,7 @@ Hold Occupancy::take(const ResourceGraph& graph, std::span<const Chosen> selecti
   Hold hold;
   hold.when = when;
   const std::size_t types = stride_ - 1;
-  std::vector<VertexId> open;     // whom chosen vertices stand below, until it is met
+  std::vector<VertexId> open;     // parents of chosen vertices, until met
   std::vector<Amount> open_sums;  // of each: `types` amounts, the vertex itself included
   std::vector<Amount> below(types);
   for (const Chosen& chosen : selection) {

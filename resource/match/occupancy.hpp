@@ -28,16 +28,16 @@ struct Chosen {
   bool exclusive = false;
   bool whole = false;          // exclusive, and so is everything below it
   bool implied = false;        // it is below a whole vertex
-  const Need* need = nullptr;  // whose label it has; null: none
-  VertexId via = kNoVertex;    // whom it was reached from by a link; kNoVertex: from its parent
+  const Need* need = nullptr;  // the need whose label it has; null: none
+  VertexId via = kNoVertex;    // the vertex whose link led to it; kNoVertex: its parent did
 };
 
-// Whom a chosen vertex stands below, as it was reached.
+// The vertex that a chosen vertex stands below, as it was reached.
 inline VertexId above(const ResourceGraph& graph, const Chosen& chosen) {
   return chosen.via != kNoVertex ? chosen.via : graph.parent(chosen.vertex);
 }
 
-// What a job holds, in a form that can be given back without looking at the graph.
+// The units that a job holds, in a form that can be given back without looking at the graph.
 struct Hold {
   struct Item {
     VertexId vertex;
@@ -54,7 +54,8 @@ struct Hold {
 
 class Occupancy {
  public:
-  // Nothing held. REQUIRES: rebuild (and take again) after the graph's shape_version() has changed.
+  // Holds nothing. REQUIRES: rebuild (and take again) after the graph's shape_version() has
+  // changed.
   Occupancy(const ResourceGraph& graph, Filters filters);
 
   const Filters& filters() const { return filters_; }
@@ -68,9 +69,9 @@ class Occupancy {
   bool idle(VertexId v, Interval when) const;
   // Do the counters at v leave `below` units of every type that v counts?
   bool offers(TypeId type, VertexId v, const Demand& below, Interval when) const;
-  // Would they, if nothing were held?
+  // Would the counters at v leave `below`, if nothing were held?
   bool contains(TypeId type, VertexId v, const Demand& below) const;
-  // Of the last type v counts, at one instant; -1: v counts nothing.
+  // Free units of the last type that v counts, at one instant; -1: v counts nothing.
   Amount scarcest_free(TypeId type, VertexId v, Time at) const;
   // Units of a counted type below v (v itself excluded), in all.
   Amount total_below(VertexId v, std::uint32_t counted) const;
@@ -95,14 +96,14 @@ class Occupancy {
   static Types bit(TypeId type) {
     return type.value() < kBits ? Types{1} << type.value() : Types{0};
   }
-  // Of the vertices below v; of its children that have vertices below them.
+  // Types of the vertices below v; types of v's children that have vertices below them.
   Types types_below(VertexId v) const {
     return is_leaf(v) ? Types{0} : types_below_[inner_[v.value()]];
   }
   Types inner_children(VertexId v) const {
     return is_leaf(v) ? Types{0} : inner_children_[inner_[v.value()]];
   }
-  // Of what stands below any vertex of the type.
+  // Types of all vertices below any vertex of the type.
   Types types_below(TypeId type) const {
     return type.value() < below_type_.size() ? below_type_[type.value()] : Types{0};
   }
@@ -113,8 +114,8 @@ class Occupancy {
 
   // Is every vertex of the type one unit?
   bool is_unit(TypeId type) const { return type.value() < unit_.size() && unit_[type.value()]; }
-  // Are vertices of the type pools: of several units, with nothing below them? Then jobs can have
-  // some units each.
+  // Are vertices of the type pools (several units, nothing below)? Jobs can then have some units
+  // each.
   bool is_pool(TypeId type) const { return type.value() < pool_.size() && pool_[type.value()]; }
   bool has_pools() const { return std::find(pool_.begin(), pool_.end(), true) != pool_.end(); }
 

@@ -9,7 +9,7 @@
 
 namespace holon::resource::match {
 
-// Every vertex that fits gets a score; the best are taken.
+// The order of the scores: every vertex that fits gets a score, and the best are taken.
 enum class Order {
   high,       // highest id first
   low,        // lowest id first
@@ -20,7 +20,7 @@ enum class Order {
 struct Policy {
   Order order = Order::high;
   bool node_centric = false;    // the node's id outweighs what is in it
-  bool node_exclusive = false;  // whatever is taken of a node, the whole node is
+  bool node_exclusive = false;  // a node of which anything is taken is taken whole
   bool stop_at_first = false;   // take what comes first, from where most is free
 
   bool operator==(const Policy&) const = default;
@@ -30,15 +30,15 @@ struct Policy {
   // Errors: invalid_argument naming what is unknown and what is accepted.
   static Result<Policy> parse(std::string_view text);
 
-  // What an enclosing node adds to the score of what is below it. 0 unless node_centric.
+  // The bonus that an enclosing node adds to scores below it. 0 unless node_centric.
   std::int64_t node_bonus(const Vertex& node) const;
   // The score of a vertex itself, enclosing nodes not counted; always > 0. Ids above 2^32 count as
   // 2^32.
   std::int64_t score(const ResourceGraph& graph, VertexId v) const;
 };
 
-// Scores add up in slots, whatever the ids: kept at INT64_MAX where the sum would not fit.
-// REQUIRES: both >= 0.
+// The sum of two scores, in slots, whatever the ids: INT64_MAX where it would not fit. REQUIRES:
+// both >= 0.
 constexpr std::int64_t add_scores(std::int64_t a, std::int64_t b) {
   return a > INT64_MAX - b ? INT64_MAX : a + b;
 }

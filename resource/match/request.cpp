@@ -7,7 +7,7 @@
 namespace holon::resource::match {
 namespace {
 
-// Counts multiply from level to level; beyond this there is no machine.
+// The largest product of counts from level to level; no machine has more.
 constexpr Amount kMost = INT64_MAX / 4;
 
 Amount times(Amount a, Amount b) {
@@ -61,8 +61,8 @@ class Compiler {
     return made;
   }
 
-  // Of slots side by side only one is surely needed: a type that one of them does without may not
-  // cut the search. A type that nothing has named yet is kept apart from one that is needed 0
+  // The demand of slots side by side, of which only one is surely needed: a type that one of them
+  // does without may not cut the search. A type not yet named is kept apart from one needed 0
   // times.
   Demand total_of_alternatives(const std::vector<Need>& needs) const {
     constexpr Amount kUnnamed = -1;
@@ -121,7 +121,7 @@ Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& gra
 
 namespace {
 
-// `node`: that of nodes; none where there are none.
+// `node`: the type bit of nodes; none if there are none.
 bool is_of_amounts(const Need& slot, const Occupancy& occupancy, Occupancy::Types node) {
   Occupancy::Types all = node;
   for (const Need& need : slot.with) all |= Occupancy::bit(need.type);
@@ -142,7 +142,7 @@ void mark_amounts(std::vector<Need>& needs, const Occupancy& occupancy, Occupanc
   }
 }
 
-// What one slot less asks for.
+// Takes the demand of `times` slots from `demand`.
 void take_slot_from(Demand& demand, const Demand& slot, std::int64_t times) {
   for (std::size_t i = 0; i < demand.size(); ++i) demand[i] -= slot[i] * times;
 }

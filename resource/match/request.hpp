@@ -31,13 +31,13 @@ struct Need {
   Count count;
   std::int64_t most = 1;  // the largest count it could take
   std::optional<bool> exclusive;
-  std::string label;  // of a resource that is no slot: reported with what is found
-  Demand below;       // what the resources in one of these need at least
-  Demand each;        // the same, and the one itself
-  // Of a slot: it is made of amounts of what stands anywhere below one vertex (search_amounts.cpp);
-  // else of children of one.
+  std::string label;  // for a resource that is no slot: reported with what is found
+  Demand below;       // the least that the resources in one of these need
+  Demand each;        // the same, with the one itself
+  // For a slot: made of amounts anywhere below one vertex (search_amounts.cpp); else of one's
+  // children.
   bool of_amounts = false;
-  // Of nodes: so many of them have one slot less than the others.
+  // For nodes: the number of them that have one slot less than the others.
   std::int64_t spare = 0;
   std::vector<Need> with;
 
@@ -58,16 +58,15 @@ struct CompiledRequest {
   bool names_levels = true;  // a level between two that are asked for is asked for, too
 };
 
-// Errors: invalid_argument for constraints that cannot be read. O(requests * counted types).
-// Flexible: also for more than kMaxVariants variants.
+// Compiles a jobspec. Errors: invalid_argument for constraints that cannot be read. O(requests *
+// counted types). Flexible: also for more than kMaxVariants variants.
 Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& graph,
                                 const Filters& filters, const Policy& policy, bool flexible);
 inline constexpr std::size_t kMaxVariants = 1000;
 
-// A slot that stands at the top or right below something, and is made of cores, GPUs, memory and
-// the like with nothing below these, asks for amounts: how many of them there are to be, not in
-// which socket. `spare`: slots that the nodes at the top have together beyond the tasks
-// (spare_slots).
+// Marks slots of amounts: a slot at the top or right below something, made of cores, GPUs, memory
+// and the like with nothing below these, asks how many of them there are, not in which socket.
+// `spare`: slots that the nodes at the top have together beyond the tasks (spare_slots).
 void ask_for_amounts(CompiledRequest& request, const ResourceGraph& graph,
                      const Occupancy& occupancy, std::int64_t spare);
 

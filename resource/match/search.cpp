@@ -170,8 +170,8 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
   return answer;
 }
 
-// A vertex that nobody else may be on is asked first whether it is idle: then all of it is free,
-// and all below it.
+// A vertex that must be the job's alone is first asked whether it is idle: then it and all below it
+// are free.
 Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
   const Vertex& vertex = graph_[v];
   if (only_up_ && !graph_.schedulable(v, when_)) return {};
@@ -197,11 +197,11 @@ Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool
     const bool named = need.type == vertex.type;
     if (!named && !need.is_slot()) continue;
     passed_through = false;
-    // what is inside something exclusive cannot be shared again
+    // a part of something exclusive cannot be shared again
     if (named && exclusive && need.exclusive == false && !divides(need)) return {};
     if (!offers(need.below)) return {};
   }
-  // nobody asked for it: it is worth walking through if one of what is asked for could be below
+  // a vertex not asked for is worth walking through if a vertex asked for could be below
   if (passed_through && !graph_.has_links() &&
       std::none_of(needs.begin(), needs.end(), [&](const Need& need) { return offers(need.each); }))
     return {};
@@ -282,7 +282,7 @@ bool Search::try_child(VertexId child, const std::vector<Need>& needs, bool pris
   if (graph_.has_links() && scratch_.met[child.value()]) return false;
   const auto found = visit(child, needs, pristine, exclusive, harvest);
   if (!found) return false;
-  // whoever was only walked through is nothing that anybody asked for
+  // a vertex only walked through is not among those asked for
   const TypeId type = graph_[child].type;
   const auto wanted =
       std::find_if(needs.begin(), needs.end(), [&](const Need& need) { return need.type == type; });

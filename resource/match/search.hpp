@@ -25,10 +25,10 @@ namespace holon::resource::match {
 
 struct SearchCounts {
   std::int64_t visited = 0;   // vertices entered
-  std::int64_t finished = 0;  // of which something was found
+  std::int64_t finished = 0;  // left with something found
 };
 
-// What a search did not find, for people.
+// The resource that a search did not find, for people.
 struct Shortage {
   std::string type;  // of the request that was short; empty: unknown
   std::int64_t wanted = 0;
@@ -43,15 +43,15 @@ struct SearchQuestion {
   // Among equal scores choose what the whole-graph search would, on small graphs, where that is
   // quick; else the first in pre-order.
   bool exact_ties = true;
-  // What stands inside of something that was asked for, but below a level that was not, is left out
-  // of the choice, as Fluxion loses it on its way from finding to holding.
+  // Leaves out of the choice what stands inside of something asked for, but below a level that was
+  // not, as Fluxion loses it on its way from finding to holding.
   bool lose_unnamed = false;
-  bool only_up = false;  // of an idle machine: but what is down or drained is so
-  // What nodes add to the score of what is in them, by slot, instead of the policy's bonus; 0: the
-  // node is not to be used. Null: the policy says. Not together with a front.
+  bool only_up = false;  // on an idle machine: down or drained vertices stay so
+  // Bonuses of nodes by slot, instead of the policy's, for the scores of what is in them; 0: the
+  // node is not to be used. Null: the policy's. Not together with a front.
   const std::vector<std::int64_t>* node_scores = nullptr;
-  // In which order a first-match search tries children, instead of the order that the search was
-  // made with; null: in that.
+  // The order in which a first-match search tries children; null: the one that the search was made
+  // with.
   const VisitOrder* order = nullptr;
 };
 
@@ -62,14 +62,13 @@ class Search {
   Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
          const VisitOrder& order, Scratch& scratch);
 
-  // What to take, in the order of emission; nullopt: it does not fit then. With a front that was
+  // The vertices to take, in the order of emission; nullopt: they do not fit then. With a front
   // made for the request, candidates are looked at best first and no more of them than needed; the
   // choice is the same, but for equal scores on big graphs.
   std::optional<std::vector<Chosen>> run(const SearchQuestion& question, Front* front = nullptr);
 
-  // A front for the request; nullopt where its candidates cannot be told beforehand: first-match
-  // and variation, links, several resources at the top, pools in slots, a request that names the
-  // root.
+  // A front for the request; nullopt if its candidates cannot be told beforehand: first-match and
+  // variation, links, several resources at the top, pools in slots, a request that names the root.
   std::optional<Front> front_for(const CompiledRequest& request) const;
 
   const SearchCounts& counts() const { return counts_; }
@@ -85,10 +84,10 @@ class Search {
     const Need* need = nullptr;
     std::uint32_t first = 0;  // its contents in taken_
     std::uint32_t length = 0;
-    VertexId via = kNoVertex;     // whom it was reached from by a link
+    VertexId via = kNoVertex;     // the vertex whose link led to it
     std::uint32_t last_slot = 0;  // of nodes that may spare a slot: how much of its end that is
   };
-  // Things that are taken together, or not at all: one vertex, or all of a slot.
+  // Vertices that are taken together, or not at all: one vertex, or all of a slot.
   struct Group {
     std::int64_t score = 0;
     std::int64_t count = 0;   // units it contributes to its type; a slot is 1
@@ -103,7 +102,7 @@ class Search {
     std::size_t chosen = 0;         // the first so many groups are taken
     std::int64_t short_of_one = 0;  // nodes that have one slot less than others
   };
-  // What one vertex hands to the one above.
+  // The findings that one vertex hands to the one above.
   struct Harvest {
     std::vector<Found> types;
     bool decided = false;  // choices were made among `types`
@@ -116,7 +115,7 @@ class Search {
     Taken taken;
     std::int64_t score = 0;
   };
-  // How a vertex answers the requests of its level.
+  // The answer of a vertex to the requests of its level.
   struct Answer {
     enum class Kind { nothing, pass, resource, slot };
     Kind kind = Kind::nothing;
@@ -130,24 +129,24 @@ class Search {
                              bool exclusive, Harvest& up);
   Answer compare(VertexId v, const std::vector<Need>& needs, bool pristine) const;
   std::optional<std::vector<Chosen>> walk(const std::vector<Need>& needs);
-  // What v has to offer for what is asked of it and of what is below it.
+  // The units that v offers, and whether all below it are free.
   struct Admission {
     Amount units = 0;       // free in it; 0: it is out of the question
     bool all_free = false;  // and so is everything below it
   };
   Admission admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
-  // Is it met with units of pools that others may have units of too?
+  // Is the need met with units of pools that other jobs may have units of too?
   bool divides(const Need& need) const {
     return request_->by_units && need.exclusive != true && occupancy_.is_pool(need.type) &&
            !is_whole(need.type);
   }
-  // Slots that one vertex fills when its pools have room for any number: more of them are not worth
-  // their memory.
+  // The most slots that one vertex fills when its pools have room for any number: more are not
+  // worth their memory.
   static constexpr std::int64_t kMostSlots = 1 << 18;
   bool is_divisible(const Group& group) const {
     return group.length == 1 && taken_[group.first].divisible;
   }
-  // Must nobody else be on a vertex of this type, if it is taken?
+  // Must a vertex of this type, if taken, be the job's alone?
   bool wants_alone(TypeId type, const std::vector<Need>& needs, bool exclusive) const;
   void explore(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
                std::int64_t shares, Harvest& harvest);
@@ -174,7 +173,7 @@ class Search {
   bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
                  Harvest& harvest, VertexId via = kNoVertex);
   void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
-  // Slots of what was found, as many as that gives and `most` at most.
+  // Makes slots of what was found, as many as there are, at most `most`.
   void make_slots(const std::vector<Need>& shape, Harvest& contents, std::int64_t most,
                   Harvest& harvest);
   // Slots of amounts: search_amounts.cpp.
@@ -187,7 +186,7 @@ class Search {
   template <class Inside>
   bool any_part(VertexId v, const std::vector<Need>& shape, Inside inside);
   std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) const;
-  // Where the next slot finds what it needs of a type: a group, of which so much is used already.
+  // The next place where a slot finds what it needs of a type: a group, and how much of it is used.
   struct Next {
     std::size_t group = 0;
     std::int64_t used = 0;
@@ -195,13 +194,13 @@ class Search {
   // Puts `count` units into the slot at the end of taken_, fewer where so many are not there, more
   // where a group is not divisible. Returns how many.
   std::int64_t fill(Group& slot, const Found& found, std::int64_t count, Next& next);
-  // Nodes of which some may have one slot less than the others: those that are taken come first,
-  // and have as many slots together as there are tasks. REQUIRES: enough of them are usable().
+  // Chooses nodes of which some may have one slot less than the others: those taken come first, and
+  // have as many slots together as there are tasks. REQUIRES: enough of them are usable().
   void spare_slots(const Need& need, Found& found);
   static std::int64_t usable(const Need& need, const Found& found) {
     return found.count - std::max<std::int64_t>(0, found.short_of_one - need.spare);
   }
-  // Less of a divisible group.
+  // Cuts a divisible group down to `units`.
   void cut(Group& group, std::int64_t units);
   bool choose(const std::vector<Need>& needs, Harvest& harvest, bool at_root = false);
   void sort(std::vector<Group>& groups, bool descending) const;
@@ -209,7 +208,7 @@ class Search {
   // The chosen vertices of a harvest, side by side at the end of taken_.
   std::pair<std::uint32_t, std::uint32_t> contents_of(const Harvest& harvest);
   static void hand_on(const Harvest& from, Harvest& up);
-  // The same for the flexible traverser: search_flexible.cpp.
+  // Variants for the flexible traverser: search_flexible.cpp.
   Answer compare_flexible(VertexId v, const std::vector<Need>& needs, bool pristine) const;
   bool offers_flexible(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
   void fill_alternatives(VertexId v, const Answer& answer, Harvest& harvest);
@@ -237,7 +236,7 @@ class Search {
   std::optional<TypeId> node_type_;
   std::optional<TypeId> storage_node_type_;
 
-  // of one run
+  // state of one run
   const CompiledRequest* request_ = nullptr;
   const VisitOrder* order_ = nullptr;
   Interval when_;
@@ -247,7 +246,7 @@ class Search {
   bool exact_ties_ = true;
   bool lose_unnamed_ = false;
   const std::vector<std::int64_t>* node_scores_ = nullptr;
-  bool all_free_ = false;   // nobody holds anything at the vertex that is visited, or below it
+  bool all_free_ = false;   // no job holds anything at the visited vertex or below
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;
   SearchCounts counts_;
@@ -255,15 +254,15 @@ class Search {
   Scratch& scratch_;
   std::vector<Taken>& taken_;
   std::deque<Harvest>& harvests_;  // by depth
-  // Of slots that are alternatives, what they ask for in all; what was taken points into it.
+  // The sum of what alternative slots ask for; taken vertices point into it.
   std::map<const std::vector<Need>*, std::vector<Need>> together_;
 };
 
 struct Search::Scratch {
-  // Of vertices above candidates: has this run come by, and could it pass? (run * 2 + passed)
+  // For vertices above candidates: has this run come by, and could it pass? (run * 2 + passed)
   std::vector<std::uint32_t> reached;
   std::uint32_t run = 0;
-  std::vector<bool> met;  // of a graph with links: who was entered, and is not entered again
+  std::vector<bool> met;  // in a graph with links: vertices entered, which are not entered again
   std::vector<Taken> taken;
   std::deque<Harvest> harvests;
 };

@@ -61,7 +61,7 @@ bool Search::any_part(VertexId v, const std::vector<Need>& shape, Inside inside)
   return std::any_of(children.rbegin(), children.rend(), enter);
 }
 
-// Is there room for one slot more than were made, as far as v's counters tell?
+// Do v's counters leave room for one slot more than were made?
 bool Search::offers_another(VertexId v, const Need& slot, std::int64_t made) const {
   Demand all = slot.below;
   for (Amount& amount : all) amount *= made + 1;
@@ -70,8 +70,8 @@ bool Search::offers_another(VertexId v, const Need& slot, std::int64_t made) con
                             : occupancy_.offers(type, v, all, when_);
 }
 
-// Fills slots in those parts that have no parts themselves. True: all that are wanted. So nearly
-// every search ends, without a look at the rest of the home.
+// Fills slots in those parts that have no parts themselves. True: all that are wanted. Nearly every
+// search ends so, without a look at the rest of the home.
 bool Search::fill_inside(VertexId v, const Need& slot, std::int64_t wanted, Harvest& harvest) {
   const Occupancy::Types asked = types_of(slot.with);
   return any_part(v, slot.with, [&](VertexId part) {
@@ -90,7 +90,7 @@ bool Search::fill_inside(VertexId v, const Need& slot, std::int64_t wanted, Harv
 // All that is free in a home, by its parts, and slots made of it.
 class Search::Amounts {
  public:
-  // `fixed`: each type is asked for so many times, no more and no less.
+  // `fixed`: each type is asked for in one number, no more and no less.
   Amounts(Search& search, const std::vector<Need>& shape, bool fixed, std::int64_t wanted)
       : search_(search), shape_(shape), fixed_(fixed), wanted_(wanted) {}
 
@@ -105,7 +105,7 @@ class Search::Amounts {
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return parts_[a].depth > parts_[b].depth;
     });
-    // Where a slot may have more or less, it has as much as there is in the whole home.
+    // A slot without fixed numbers gets as much as there is in the whole home.
     if (!fixed_) order = {0};
     Found& slots = harvest.of(kSlot);
     for (const std::size_t part : order)
@@ -116,13 +116,13 @@ class Search::Amounts {
   }
 
  private:
-  // Amounts go by the number of the type in the shape.
+  // Amounts are indexed by the type's number in the shape.
   static constexpr std::size_t kNone = SIZE_MAX;
   struct Part {
     std::size_t above = kNone, depth = 0;
-    std::vector<Found> own;  // what stands in it and in none of its parts
+    std::vector<Found> own;  // stands in it and in none of its parts
     std::vector<Next> next;
-    std::vector<Amount> own_left, left;  // that no slot has yet; its parts included
+    std::vector<Amount> own_left, left;  // not in any slot yet; with its parts
     std::vector<std::size_t> parts;
   };
 
@@ -178,7 +178,7 @@ class Search::Amounts {
     return slot;
   }
 
-  // What is missing, as far as it is there: first of the part in it that has most of that. So a
+  // Takes what is missing, as far as it is there, first from the part that has most of it. So a
   // slot is in few parts, and its GPU near its cores.
   void take(std::size_t part, std::vector<Amount>& missing, Group& slot) {
     for (;;) {
@@ -198,7 +198,7 @@ class Search::Amounts {
     }
   }
 
-  // How much of what is missing there is: all of each type counts 1.
+  // The share of what is missing that is there: all of a type counts 1.
   double share_of(const std::vector<Amount>& left, const std::vector<Amount>& missing) const {
     double share = 0;
     for (std::size_t n = 0; n < shape_.size(); ++n)

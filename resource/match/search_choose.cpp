@@ -7,7 +7,7 @@
 namespace holon::resource::match {
 namespace {
 
-// std::sort on a range that is strictly in order changes nothing; on any other, ties land where it
+// Sorts as std::sort: a range strictly in order does not change; in any other, ties land where it
 // leaves them.
 template <class Groups, class Before>
 void sort_groups(Groups& groups, Before before) {
@@ -26,8 +26,8 @@ void Search::sort(std::vector<Group>& groups, bool descending) const {
     sort_groups(groups, [](const Group& a, const Group& b) { return a.score < b.score; });
 }
 
-// Scores that lie side by side are one run; the run with the highest scores goes first. `scores`
-// grows from request to request, as Fluxion's interval set does.
+// Sorts by runs of scores that lie side by side; the run with the highest scores goes first.
+// `scores` grows from request to request, as Fluxion's interval set does.
 void Search::sort_by_runs(std::vector<Group>& groups, std::vector<std::int64_t>& scores) const {
   for (const Group& group : groups) scores.push_back(group.score);
   std::sort(scores.begin(), scores.end());
@@ -70,7 +70,7 @@ bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_ro
   return true;
 }
 
-// What is left over goes from the last nodes, as a block of tasks fills the first ones.
+// The last nodes give up the spare slots, as a block of tasks fills the first ones.
 void Search::spare_slots(const Need& need, Found& found) {
   std::int64_t left = need.count.min, may_be_short = need.spare;
   std::vector<std::uint32_t> full;  // of those that are taken
@@ -141,7 +141,7 @@ void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
   Harvest& contents = next_harvest();
   explore(v, shape, false, true, answer.slots, contents);
   --depth_;
-  // a pool may have room for any number; of whole vertices there are no more than were found
+  // a pool may have room for any number; whole vertices give no more than were found
   make_slots(shape, contents,
              request_->by_units ? std::min(answer.slots, kMostSlots) : std::int64_t{INT64_MAX},
              harvest);

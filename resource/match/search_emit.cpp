@@ -22,7 +22,7 @@ void append_subtree(const ResourceGraph& graph, VertexId v, std::vector<Chosen>&
   }
 }
 
-// Several slots may have units of one pool: one entry stands for all of them.
+// One entry stands for all units of a pool, which several slots may have.
 template <class List>
 void add_up(List& sorted) {
   std::size_t kept = 0;
@@ -37,7 +37,7 @@ void add_up(List& sorted) {
 
 }  // namespace
 
-// Emits `v` and, of `chosen` (in pre-order), those below it; says whether anything is held there.
+// Emits `v` and those of `chosen` (in pre-order) below it; says whether anything is held there.
 class Search::Emitter {
  public:
   Emitter(const Search& search, const std::vector<Taken>& chosen, std::vector<Chosen>& into)
@@ -91,8 +91,8 @@ class Search::Emitter {
   std::vector<Chosen>& into_;
 };
 
-// The same where vertices were reached by links: everything chosen stands below whom it was reached
-// from, and is emitted once, below the first of these that comes by.
+// Emits where links led to vertices: each chosen vertex stands below those it was reached from, and
+// is emitted once, below the first of them that comes by.
 class Search::LinkedEmitter {
  public:
   LinkedEmitter(const Search& search, std::vector<Taken> chosen)

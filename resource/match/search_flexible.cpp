@@ -10,7 +10,7 @@
 namespace holon::resource::match {
 namespace {
 
-// Of each type what the most demanding alternative asks for.
+// For each type, the most that any alternative asks for.
 std::vector<Need> most_of_each(const std::vector<Need>& slots) {
   std::map<TypeId, Need> by_type;
   for (const Need& slot : slots)
@@ -82,7 +82,7 @@ bool Search::offers_flexible(VertexId v, const std::vector<Need>& needs, bool ex
   return offered && (asked || !is_whole(type) || occupancy_.idle(v, when_));
 }
 
-// One slot of this shape from what is not used yet; false: the whole vertices do not add up.
+// Fills one slot of this shape from what is not used yet; false: the whole vertices do not add up.
 bool Search::fill_slot(const std::vector<Need>& shape, const Harvest& contents,
                        std::map<TypeId, Next>& next, Harvest& harvest) {
   Group slot{1, 1, static_cast<std::uint32_t>(taken_.size()), 0};

@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t kSmallGraph =
     8'192;  // vertices: the whole-graph search takes a fraction of a millisecond
 
-// Where a group stands among all: better keys first, and of equal ones those with the lower `tie`.
-// That is the candidate's place in pre-order; or, where another search is asked about ties, the
-// fewer units the group has the higher it is.
+// A group's rank among all: better keys first, and of equal ones those with the lower `tie`. `tie`
+// is the candidate's place in pre-order; or, where another search is asked about ties, higher for a
+// group of fewer units.
 struct Rank {
   std::int64_t key = 0;
   std::int64_t tie = 0;
@@ -33,8 +33,8 @@ struct Rank {
   }
 };
 
-// The best groups so far, no more of them than make up `most`. Which they are does not depend on
-// the order in which groups come.
+// The best groups so far, no more than make up `most`. The result does not depend on the order in
+// which groups come.
 class Best {
  public:
   explicit Best(std::int64_t most) : most_(most) {}
@@ -49,11 +49,11 @@ class Best {
     }
   }
   bool enough() const { return count_ >= most_; }
-  // Was something left out that is as good as what is in?
+  // Was a group left out that is as good as the worst one kept?
   bool tied() const { return enough() && last_dropped_ == worst().key; }
   const Rank& worst() const { return ranks_.top().first; }  // REQUIRES: enough()
 
-  // Best first.
+  // All groups, best first.
   std::vector<Rank> take_all() {
     std::vector<Rank> all(ranks_.size());
     for (auto at = all.rbegin(); at != all.rend(); ++at, ranks_.pop()) *at = ranks_.top().first;
@@ -86,9 +86,8 @@ std::int64_t Search::bonus_above(VertexId v) const {
   return bonus;
 }
 
-// The best score a slot could have that is made of v's children, or of what stands anywhere below
-// v, of those that are free now or of all: no slot that is really found is better. REQUIRES: these
-// are units.
+// The best score of a slot made of v's children, or of units anywhere below v, free now or all: no
+// slot that is really found is better. REQUIRES: these are units.
 std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_only) const {
   const bool low = policy_.order == Order::low;
   const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
@@ -127,7 +126,7 @@ std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_onl
 std::optional<Front> Search::front_for(const CompiledRequest& request) const {
   if (request.flexible || !ranked() || request.needs.size() != 1 || graph_.has_links())
     return std::nullopt;
-  // under locality all of a run of ids are equal, so which of them is taken is up to std::sort
+  // under locality all of a run of ids are equal: std::sort decides which of them are taken
   if (policy_.order == Order::locality && graph_.vertex_count() <= kSmallGraph) return std::nullopt;
   const Need& need = request.needs.front();
   if (need.spare > 0) return std::nullopt;
@@ -154,7 +153,7 @@ std::optional<Front> Search::front_for(const CompiledRequest& request) const {
   return Front(graph_, std::move(candidates));
 }
 
-// Does everything above v let the search pass? Each is asked once a run.
+// Does everything above v let the search pass? Each vertex is asked once a run.
 bool Search::can_reach(VertexId v) {
   const VertexId up = graph_.parent(v);
   if (up == kNoVertex) return true;
@@ -167,7 +166,7 @@ bool Search::can_reach(VertexId v) {
   return passes;
 }
 
-// Is something above v held, or down, at this very moment?
+// Is a vertex above v held, or down, at this very moment?
 bool Search::is_shut_off(VertexId v) const {
   const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
   for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up))
@@ -183,8 +182,8 @@ bool Search::try_candidate(VertexId v, Harvest& top) {
   return found;
 }
 
-// What a candidate is worth for the next question about now; nullopt: nothing, until something is
-// given back.
+// The worth of a candidate for the next question about now; nullopt: none, until something is given
+// back.
 std::optional<std::int64_t> Search::key_now(const Front::Popped& candidate, bool found) {
   const Need& need = request_->needs.front();
   if (!found && is_shut_off(candidate.vertex)) return std::nullopt;
@@ -204,8 +203,8 @@ std::optional<std::int64_t> Search::key_now(const Front::Popped& candidate, bool
   return candidate.key;
 }
 
-// The keys that earlier questions have left say only how far the search must go: a candidate that
-// could be as good as the worst that would be taken is looked at too if it comes before that one.
+// Keys left by earlier questions say only how far the search must go: a candidate that could be as
+// good as the worst one taken is looked at too if it comes before that one.
 bool Search::explore_front(Front& front, Harvest& top) {
   const Need& need = request_->needs.front();
   if (scratch_.reached.size() < graph_.slots()) scratch_.reached.assign(graph_.slots(), 0);

@@ -5,7 +5,7 @@
 
 namespace holon::resource::match {
 
-// A share is what one slot needs of the type; it is made up of whole vertices, or of units of them.
+// A share is one slot's need of the type, made up of whole vertices or of units of them.
 struct Tally {
   std::int64_t per_share = 0;
   std::int64_t seen = 0;

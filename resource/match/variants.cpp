@@ -18,7 +18,7 @@ Need with_contents(const Need& need, Needs contents) {
   return made;
 }
 
-// Every list with each of `more` behind it.
+// Every list with each of `more` appended.
 std::vector<Needs> each_with_each(const std::vector<Needs>& lists, const std::vector<Need>& more) {
   std::vector<Needs> made;
   made.reserve(lists.size() * more.size());

@@ -21,7 +21,7 @@ class VisitOrder {
  public:
   VisitOrder() = default;
   explicit VisitOrder(const ResourceGraph& graph) { rebuild(graph); }
-  // After the graph's shape has changed: who was touched stays so. O(V log siblings).
+  // Follows a change of the graph's shape; touched vertices stay touched. O(V log siblings).
   void rebuild(const ResourceGraph& graph);
 
   // The children of v in the order of the visit.
@@ -29,7 +29,7 @@ class VisitOrder {
     const auto first = begin_[v.value()];
     return std::span(ordered_).subspan(first, begin_[v.value() + 1] - first);
   }
-  // `free` units are left below v: it takes its new place among its siblings. O(siblings), O(1) if
+  // Gives v its new place among its siblings, with `free` units left below it. O(siblings), O(1) if
   // nothing changed.
   void update(const ResourceGraph& graph, VertexId v, Amount free);
 

@@ -134,7 +134,7 @@ Status Planner::check_request(Amount want, Duration duration) const {
 }
 
 std::optional<Time> Planner::search(Amount want, Duration duration, Time from) const {
-  // Asking for nothing fits everywhere, also where more is held than there is.
+  // A request for nothing fits everywhere, even if more is held than there is.
   const Amount cap = want == 0 ? std::numeric_limits<Amount>::max() : total_ - want;
   const WindowQuery query{std::max(from, horizon_.begin), horizon_.end, duration, cap};
   return state_ ? state_->timeline.earliest_window(query) : Timeline().earliest_window(query);

@@ -59,7 +59,7 @@ class PointCursor {
 
 class Planner {
  public:
-  /// No units and an empty horizon: nothing fits until it is assigned to or reset.
+  /// A planner with no units and an empty horizon: nothing fits until it is assigned to or reset.
   Planner();
   /// A plan in which all `total` units are free over `horizon`. `type` is a name for people and
   /// formats. Errors: invalid_argument if total < 0 or the horizon is empty.
@@ -71,7 +71,7 @@ class Planner {
   Planner& operator=(Planner&& other) noexcept;
   ~Planner();
 
-  /// Same total, horizon, type and spans under the same ids. O(spans).
+  /// Equal total, horizon, type and spans under the same ids. O(spans).
   bool operator==(const Planner& other) const;
 
   /// Drops all spans and takes a new horizon. Errors: invalid_argument if it is empty.

@@ -42,7 +42,7 @@ class PlannerMulti {
   /// Errors: invalid_argument for a negative total, an empty horizon, or two pools of one type.
   static Result<PlannerMulti> create(std::vector<Pool> pools, Interval horizon);
 
-  /// Same pools, horizon and spans under the same ids.
+  /// Equal pools, horizon and spans under the same ids.
   bool operator==(const PlannerMulti& other) const;
 
   /// Drops all spans and takes a new horizon. Errors: invalid_argument if it is empty.

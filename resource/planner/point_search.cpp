@@ -57,7 +57,7 @@ Amount PointTree::min_level(Interval when) const {
   return when.begin < first_time(root()) ? std::min<Amount>(0, least) : least;
 }
 
-// As max_between, of the smallest.
+// The smallest level over [begin, end), as far as the node's points tell.
 Amount PointTree::min_between(Node node, Amount level, Time begin, Time end) const {
   Amount least = std::numeric_limits<Amount>::max();
   if (node.height == 0) {
@@ -156,7 +156,7 @@ Time PointTree::opened_at(Time before, Time from, Amount cap) const {
   return level_at(from) <= cap ? from : *next_point(from + 1);
 }
 
-// The sweep reaches `t` >= search.stop: the window that is complete by then, if there is one.
+// The window that is complete when the sweep reaches `t` >= search.stop, if there is one.
 std::optional<Time> PointTree::window_before(Time t, Search& search) const {
   if (search.open && !search.exact && search.window_end() <= t)
     search.open_at(opened_at(t, search.query.from, search.query.cap), true);
@@ -201,8 +201,8 @@ std::optional<Time> PointTree::scan(Node node, Amount level, Search& search) con
   return std::nullopt;
 }
 
-// Can the sweep pass entry i without a look inside? If so it is behind it now. `room`: the cap,
-// relative to its left edge.
+// Passes entry i if the sweep need not look inside. True: the sweep is behind it now. `room`: the
+// cap, relative to the entry's left edge.
 bool PointTree::pass(const Inner& inner, unsigned i, Amount room, Search& search) {
   if (inner.most[i] <= room) {
     if (!search.open) search.open_at(inner.first[i], true);

@@ -53,7 +53,7 @@ Point point_of(const Change& change) {
   return {change.at, change.delta, static_cast<std::uint32_t>(change.marks)};
 }
 
-// False: it was the last mark on the point.
+// Applies the change. False: it took the last mark off the point.
 bool apply(Point& point, const Change& change) {
   point.delta += change.delta;
   point.marks += static_cast<std::uint32_t>(change.marks);
@@ -80,7 +80,7 @@ PointTree::Index PointTree::Pool<Node>::take() {
     nodes_[i].count = 0;
     return i;
   }
-  // A quarter more at a time: doubling would leave half of a large pool empty.
+  // Grows by a quarter: doubling would leave half of a large pool empty.
   if (nodes_.size() == nodes_.capacity()) nodes_.reserve(nodes_.size() + 2 + nodes_.size() / 4);
   nodes_.emplace_back();
   return static_cast<Index>(nodes_.size() - 1);
@@ -145,7 +145,7 @@ void PointTree::bump(const Change& change) {
   }
 }
 
-// Returns the index of a new right sibling if the node had to be split.
+// Changes a node. Returns the index of a new right sibling if the node had to be split.
 PointTree::Index PointTree::bump_node(Node node, const Change& change) {
   if (node.height == 0) return bump_leaf(node.index, change);
   const unsigned slot = slot_for(inners_[node.index], change.at);

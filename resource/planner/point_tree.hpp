@@ -38,7 +38,7 @@ class PointTree {
   Amount max_level(Interval when) const;
   /// The smallest level over `when`, which is not empty.
   Amount min_level(Interval when) const;
-  /// Where the stretch that is within the cap just before `before` begins, but not before `from`.
+  /// The begin, not before `from`, of the stretch within the cap just before `before`.
   Time opened_at(Time before, Time from, Amount cap) const;
   std::optional<Time> next_point(Time from) const;
   std::optional<Time> earliest_window(const WindowQuery& query) const;
@@ -51,8 +51,8 @@ class PointTree {
   static constexpr unsigned kLeafSize = 32;
   static constexpr unsigned kFanout = 32;
   static_assert(kLeafSize <= Sketch::kMostParts && kFanout <= Sketch::kMostParts);
-  // Sketches are built anew after so many changes: often enough to be sharp, seldom enough not to
-  // be felt. In a tree of one inner node, a search that looks into a leaf in vain costs less than a
+  // The number of changes after which sketches are built anew: often enough to be sharp, seldom
+  // enough not to be felt. In a tree of one inner node, a vain search of a leaf costs less than a
   // sketch that is always sharp.
   static constexpr unsigned kLeafAge = 1;
   static constexpr unsigned kLeafAgeInSmallTree = 4;

@@ -15,8 +15,8 @@ void SearchedTimeline::move_end(Interval when, Amount amount, Time end) {
   if (end < when.end) doubt_around({end, when.end});
 }
 
-// A window that is new touches the gap. It begins less than the length of the fact before it: of a
-// longer one, the part before the gap would have been a window already.
+// Marks where new windows may begin: a new window touches the gap and begins less than the fact's
+// length before it; a longer window would have been one already before the gap.
 void SearchedTimeline::doubt_around(Interval gap) {
   if (facts_.empty() || gap.empty()) return;
   const Amount least = plan_.min_used(gap);
@@ -45,7 +45,7 @@ std::optional<Time> SearchedTimeline::earliest_window(const WindowQuery& query) 
     from = std::max(from, fact->none.end);
     if (from > latest) return std::nullopt;
   }
-  // Without an end: so the answer serves others too.
+  // The search has no end, so that its answer serves other queries too.
   const auto found = plan_.earliest_window({from, kTimeMax, query.length, query.cap});
   if (!found) return std::nullopt;
   if ((*found - from) / query.length >= kShort)
@@ -53,8 +53,8 @@ std::optional<Time> SearchedTimeline::earliest_window(const WindowQuery& query) 
   return *found <= latest ? found : std::nullopt;
 }
 
-// Of the facts that would answer the query if nothing were doubtful, the one that answers most
-// others too.
+// The fact that would answer the query if nothing were doubtful; of several the one that answers
+// most other queries too.
 SearchedTimeline::Fact* SearchedTimeline::doubtful(const WindowQuery& query, Time latest) {
   Fact* widest = nullptr;
   for (Fact& fact : facts_) {
@@ -64,7 +64,7 @@ SearchedTimeline::Fact* SearchedTimeline::doubtful(const WindowQuery& query, Tim
   return widest;
 }
 
-// What lies before `from` is not asked for any more: time goes on.
+// Times before `from` are not asked for any more: time goes on.
 void SearchedTimeline::settle(Fact& fact, Time from) {
   fact.none.begin = from;
   const auto found = plan_.earliest_window({std::max(fact.doubt.begin, from),

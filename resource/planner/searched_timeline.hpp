@@ -35,7 +35,7 @@ class SearchedTimeline {
   /// As Timeline::earliest_window(). O(1) where a fact says that there is none.
   std::optional<Time> earliest_window(const WindowQuery& query);
 
-  /// For all other questions.
+  /// The timeline for all other questions.
   const Timeline& plan() const { return plan_; }
 
  private:
@@ -61,7 +61,7 @@ class SearchedTimeline {
   void remember(const Fact& fact);
 
   static constexpr std::size_t kMostFacts = 64;
-  // A search that passed fewer windows than this is made again as soon as remembered.
+  // The windows a search must pass to be worth remembering: a shorter one is repeated as quickly.
   static constexpr Duration kShort = 16;
 
   std::size_t few_points_;

@@ -26,7 +26,7 @@ float round_down(Duration ticks) {
   return static_cast<Duration>(near) > ticks ? std::nextafter(near, 0.0F) : near;
 }
 
-// A few numbers, without a branch to mispredict.
+// Sorts a few numbers, without a branch to mispredict.
 template <std::size_t kCount>
 void sort_few(Amount (&values)[kCount]) {
   for (std::size_t i = 1; i < kCount; ++i) {

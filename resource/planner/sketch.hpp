@@ -34,7 +34,7 @@ struct Summary {
   Amount least = 0;  // the lowest
 };
 
-// One change of the level, and what is known about it.
+// One change of the level, with the facts known about it.
 struct Change {
   Time at = 0;
   Amount delta = 0;
@@ -70,8 +70,8 @@ class Sketch {
   Time tail(unsigned step) const { return origin_ + ticks(tail_[step]); }
   Bounds at(Amount cap) const;
 
-  /// Takes note of a change among the points, the first of which is at `first`.
-  /// False: the sketch does not cover it and must be built anew.
+  /// Notes a change among the points, the first of which is at `first`. False: the sketch does not
+  /// cover it and must be built anew.
   bool cover(const Change& change, Time first);
   unsigned age() const { return age_; }
 

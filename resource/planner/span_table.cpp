@@ -7,7 +7,7 @@ SpanId SpanTable::insert(const Span& span) {
   if (free_ != kNone) {
     free_ = slots_[slot].next_free;
   } else {
-    // A quarter more at a time: doubling would leave half of a large table empty.
+    // Grows by a quarter: doubling would leave half of a large table empty.
     if (slots_.size() == slots_.capacity())
       slots_.reserve(slots_.size() + 1 + slots_.size() / (slots_.size() < 64 ? 1 : 4));
     slot = slots_.size();

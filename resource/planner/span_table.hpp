@@ -19,7 +19,7 @@ class SpanTable {
   void erase(SpanId id);
   /// Forgets all spans; their ids stay used.
   void clear();
-  /// nullptr if there is no such span.
+  /// The span; nullptr if there is no such span.
   Span* find(SpanId id);
   const Span* find(SpanId id) const;
 
@@ -29,7 +29,7 @@ class SpanTable {
 
   std::size_t size() const { return size_; }
   std::size_t memory() const { return slots_.capacity() * sizeof(Slot); }
-  /// Same spans under the same ids.
+  /// Equal spans under the same ids.
   bool operator==(const SpanTable& other) const;
 
   static std::size_t slot_of(SpanId id) { return static_cast<std::uint32_t>(id.value()) - 1; }

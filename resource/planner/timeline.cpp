@@ -22,7 +22,7 @@ bool Timeline::operator==(const Timeline& other) const {
   return body_ && other.body_ && *body_ == *other.body_;
 }
 
-// The points, to be changed: shared with nobody. REQUIRES: there are some.
+// The points, not shared, to be changed. REQUIRES: there are some.
 Timeline::Body& Timeline::own() {
   if (body_->use_count() > 1) body_ = new Body(*body_);
   return *body_;

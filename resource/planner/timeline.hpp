@@ -21,8 +21,8 @@
 
 namespace holon::resource {
 
-// What a search for room is after: `length` ticks in which no more than `cap` units are in use,
-// within [from, end). A window that would pass kTimeMax is cut there ("no end").
+// A search for room: `length` ticks in which no more than `cap` units are in use, within [from,
+// end). A window that would pass kTimeMax is cut there ("no end").
 struct WindowQuery {
   Time from = 0;
   Time end = kTimeMax;
@@ -73,8 +73,8 @@ class Timeline {
   /// The first point at or after `from`; nullopt if there is none. O(log P).
   std::optional<Time> next_point(Time from) const;
 
-  /// The earliest start t >= query.from of such a window; t is `from` or a point. nullopt if there
-  /// is none. O(log P) plus what the sketches (sketch.hpp) cannot rule out; O(P) at worst.
+  /// The earliest start t >= query.from of the window; t is `from` or a point. nullopt if there is
+  /// none. O(log P) plus what the sketches (sketch.hpp) cannot rule out; O(P) at worst.
   std::optional<Time> earliest_window(const WindowQuery& query) const;
 
   /// Bytes held on the heap.
@@ -95,8 +95,8 @@ struct CappedTimeline {
   Amount cap = 0;
 };
 
-/// The earliest start of a window that is one in every timeline, each with its own cap (query.cap
-/// is not used). nullopt if there is none. Without timelines: query.from, if the window fits before
+/// The earliest start of a window in every timeline at once, each with its own cap (query.cap is
+/// not used). nullopt if there is none. Without timelines: query.from, if the window fits before
 /// query.end.
 std::optional<Time> earliest_joint_window(std::span<const CappedTimeline> timelines,
                                           const WindowQuery& query);
