@@ -21,7 +21,7 @@ constexpr Micros kUnknownPatience = 15 * kSecond;  // a command to take it back 
 constexpr Micros kIdleNodePatience = 25 * kSecond;
 constexpr Micros kLastNodes = 130 * kSecond;  // of a script that finds nobody to join
 
-// The words in single quotes.
+// The words of the text that stand in single quotes.
 std::vector<std::string> quoted_in(const std::string& text) {
   std::vector<std::string> words;
   for (auto at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 1)) {
@@ -91,7 +91,7 @@ void World::add_provision() {
              });
 }
 
-// Nodes that come when nothing fails any more are used once, and then nobody wants them.
+// Asks for nodes when nothing fails any more: they are used once, and then not needed.
 void World::want_nodes_once_more() {
   if (root_ == nullptr || !root_->ready())
     return machine_.timeline.after(kSecond, [this] { want_nodes_once_more(); });
@@ -115,7 +115,7 @@ void World::change_provision(std::uint64_t number, const std::string& action) {
 
 // ---- on the nodes ----
 
-// The script is the real one: what it joins by, and for how long its node is there, it says.
+// The script is the real one: it says how it joins, and how long its node is there.
 void World::begin_on_node(const BatchJob& job, int host) {
   const auto words = quoted_in(job.script);
   std::ifstream file(word_after(words, "--key"));
@@ -140,7 +140,7 @@ void World::begin_on_node(const BatchJob& job, int host) {
     machine_.history.note("{} has a place by batch job {}", Hosts::name_of(host), id);
     checks_.added(host, lasts);
   };
-  // What is left there ends with the job.
+  // Processes left there end with the job.
   agent->on_death = [this, pid, id = job.id, host, raw = agent.get()](bool, int) {
     machine_.tasks.lose_agent(pid);
     remove(*raw);
@@ -199,7 +199,7 @@ void World::check_batch_jobs() {
   check_idle_nodes(*core, known);
 }
 
-// Nodes that have nothing to do go back to the batch system.
+// Idle nodes go back to the batch system.
 void World::check_idle_nodes(const instance::Instance& core,
                              const std::vector<msg::BatchJob>& known) {
   const Micros now = machine_.timeline.now();
@@ -223,7 +223,7 @@ void World::check_idle_nodes(const instance::Instance& core,
   idle_nodes_ = std::move(idle);
 }
 
-// In half of the worlds nobody asks for nodes any more, and all batch jobs end before their root.
+// In half of the worlds no user asks for nodes any more, and all batch jobs end before their root.
 void World::calm_batch_system() {
   machine_.batch.calm();
   removes_provisions_ = machine_.dice.one_in(2);
@@ -236,7 +236,7 @@ void World::remove_provisions() {
     change_provision(provision.number, "remove");
 }
 
-// What became of each that was asked for is known.
+// The outcome of each batch job asked for is known.
 bool World::is_batch_settled(const instance::Instance& core) const {
   const auto known = core.provisions.list();
   if (removes_provisions_)
@@ -245,7 +245,7 @@ bool World::is_batch_settled(const instance::Instance& core) const {
                       [](const auto& row) { return row.id.empty(); });
 }
 
-// When its root is over: what waits has been taken back, and what runs ends with its nodes.
+// After the root, waiting batch jobs were taken back, and running ones end with their nodes.
 void World::check_no_batch_jobs() {
   for (const auto& [id, job] : machine_.batch.jobs())
     if (job.state == BatchJob::State::queued)

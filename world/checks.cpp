@@ -34,7 +34,7 @@ std::string instance_of(const std::string& path) {
   return split_path(path).first;
 }
 
-// nullptr: nothing of it was started.
+// The attempt; nullptr: nothing of it was started.
 const Attempt* attempt_of(const Truth& truth, std::uint32_t number) {
   const auto found = truth.attempts.find(number);
   return found == truth.attempts.end() ? nullptr : &found->second;
@@ -76,7 +76,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
   }
 }
 
-// What the broker says of it is so before long, if its agent is there all the time.
+// The broker's word about the task comes true before long, if the agent is there all the time.
 void Checks::stands_still(const Task& task, const instance::Lifecycle& job, bool is_connected) {
   constexpr Micros kUnseen = 500 * kMs, kSettled = 8 * kSecond;
   const bool agree = task.stopped == (job.suspended != 0) || job.state != instance::JobState::run;
@@ -110,7 +110,7 @@ bool Checks::is_given_up(int host) const {
   return away == last_heard_.end() || now() - away->second >= rejoin_timeout_ - kRounded;
 }
 
-// The agent of a host that has been away for too long may have lost what it ran.
+// Notes hosts whose agents, away for too long, may have lost what they ran.
 void Checks::note_hosts(const Instance& instance) {
   const auto* core = instance.core();
   if (!instance.has_hosts()) return;
@@ -142,7 +142,7 @@ void Checks::plan_of(const Instance& instance) {
   if (!core->offline.none() || !core->drains.here().empty() || !core->drains.above().empty())
     return;
   const Time now = instance.broker()->reactor().now();
-  // Nor are those of a node of which it is not known yet when it will be gone.
+  // Cores of a node past its end are neither free nor held, either.
   const auto& graph = core->store->graph();
   for (const auto node : graph.by_type("node"))
     if (graph.end_of(node) <= now) return;
@@ -182,8 +182,8 @@ void Checks::end_told(int host, Micros at) {
   if (is_new) gone = {now(), at, true};
 }
 
-// Of jobs that were placed when the agent was welcome for sure, and is still the one of its host:
-// what is there when it comes may be older, and ends with the loss of its node.
+// Checks jobs placed when the agent was surely welcome and is still its host's: jobs that are there
+// when it comes may be older, and end with the loss of their node.
 void Checks::ends_of_nodes(const Instance& root) {
   const auto* core = root.core();
   if (core == nullptr || gone_.empty()) return;
@@ -242,7 +242,7 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
   constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
-  // From the user to the parent, and from there to the child.
+  // A limit goes from the user to the parent, and from there to the child.
   for (std::string path = child.path(); path != "/"; path = instance_of(path))
     if (const auto asked = limit_asked_.find(path);
         asked != limit_asked_.end() && now() - asked->second < 2 * kOnItsWay * kMs)
@@ -339,12 +339,12 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
         record.result, record.retries);
 }
 
-// A cancel, also one of a whole array, keeps a job that ends from running again.
+// A cancel of the job, or of its whole array, keeps it from running again when it ends.
 bool Checks::may_have_been_cancelled(const std::string& path) const {
   return cancel_asked_.contains(path) || (is_calm_ && !over_before_.contains(path));
 }
 
-// Where nothing fails a limit that was acknowledged holds; it takes some time to come to the agent.
+// A limit that was acknowledged holds where nothing fails; it takes time to reach the agent.
 void Checks::ended_by_limit(const msg::JobRecord& record, const Attempt& attempt) {
   const auto known = limits_.find(record.path);
   if (has_faults_ || known == limits_.end() || record.reason != "its time limit was reached")
@@ -375,7 +375,7 @@ void Checks::retried(const msg::JobRecord& record, const Truth& truth, const Wis
                                record.path, wish.requeue - retries, wish.requeue + 1);
 }
 
-// Its end may have been told late, and an end that was held up counts from its beginning.
+// An end may have been told late, and one that was held up counts from its beginning.
 bool Checks::ends_about(const std::string& path, Micros when) const {
   constexpr Micros kSoon = 60 * kSecond;
   for (std::string above = instance_of(path);; above = instance_of(above)) {
@@ -401,8 +401,8 @@ void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Atte
     machine_.history.violation("job {} is FAILED, and nobody knows why", record.path);
 }
 
-// Each task ends exactly once, and the array with the last of them. Of one whose instance was lost
-// only that is known.
+// Each task ends exactly once, and the array with the last of them. If the array's instance was
+// lost, only that is known.
 void Checks::array_at_end(const msg::JobRecord& array) {
   if (array.path.rfind('/') != 0) return;
   const auto ended = array.tasks_completed + array.tasks_failed + array.tasks_cancelled;

@@ -25,24 +25,24 @@ class Checks {
  public:
   explicit Checks(Machine& machine) : machine_(machine) {}
 
-  // Whatever runs is a job that holds its cores, by the word of its broker; or it runs on a host
-  // that has been away for `rejoin_timeout`, and no other job gets those cores.
+  // Every running task is a job that holds its cores, by the word of its broker; or it runs on a
+  // host that has been away for `rejoin_timeout`, and no other job gets those cores.
   void what_runs(const std::vector<std::unique_ptr<Instance>>& instances);
   void rejoin_timeout(Micros timeout) { rejoin_timeout_ = timeout; }
   // The scheduler's plan is the sum of what the jobs hold.
   void plan_of(const Instance& instance);
-  // All work on the node of this host is said to be over, until it is added again.
+  // Notes that all work on the host's node is said to be over, until it is added again.
   void left(int host) { left_.insert(host); }
-  // How often it has been added.
+  // How often the host has been added.
   std::uint64_t times_added(int host) const {
     const auto found = times_added_.find(host);
     return found == times_added_.end() ? 0 : found->second;
   }
-  // `lasts`: so many ms, from now on; 0: it stays.
+  // `lasts`: ms from now on; 0: the node stays.
   void added(int host, Duration lasts);
-  // The batch system has said to the agent there that its node is gone then.
+  // Notes that the batch system has told the agent there when its node is gone.
   void end_told(int host, Micros at);
-  // When a task was on this host of the batch system last.
+  // The last time when a task was on this host of the batch system.
   Micros last_used(int host) const {
     const auto used = last_used_.find(host);
     return used == last_used_.end() ? 0 : used->second;
@@ -57,48 +57,47 @@ class Checks {
   void lease_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
   void record(const std::string& observer, const msg::JobRecord& record);
-  // The same for records that a client reads, from whomever it likes: a question asked after an
-  // answer was read gets no older one. How many answers have been read so far, for
-  // read_by_client().
+  // Checks records that a client reads, from whomever it likes: a question asked after an answer
+  // was read gets no older one. answers_read(): answers read so far, for read_by_client().
   std::uint64_t answers_read() const { return answers_read_; }
-  // `before`: the number when it was asked. A record that is said to hold as of some time is
-  // compared with what the same instance has said.
+  // `before`: the number at the time of the question. A record that is said to hold as of some time
+  // is compared with what the same instance has said.
   void read_by_client(const std::string& who, const std::vector<msg::JobRecord>& records,
                       std::uint64_t before);
-  // The result that the instance of a job itself has told.
+  // Notes the result told by the instance of the job itself.
   void told_by_owner(const msg::JobRecord& record);
   void final_record(const std::string& path, const std::optional<msg::JobRecord>& record);
-  // What a user has asked for with it: so many attempts more after failures, with these codes; its
-  // index among those of one submission, "": none.
+  // The wishes of a job's user: the number of further attempts after failures with these codes; its
+  // index in its submission, "": none.
   struct Wish {
     std::uint32_t requeue = 0;
     std::set<int> retry_on;
     std::string index;
     bool preemptible = false;
   };
-  // What a broker keeps of how many jobs it has of each kind is what counting them gives.
+  // The broker's numbers of jobs by kind are those that counting gives.
   void counts_of(const Instance& instance);
   // REQUIRES: final_record() found nothing wrong.
   void granted(const msg::JobRecord& record, const Wish& wish);
-  // The broker of a job's instance has said that it is cancelled, so many retries after its begin.
+  // Notes that the broker of the job's instance has cancelled it, so many retries after its begin.
   void cancelled(const std::string& path, std::uint32_t retries) {
     last_retry_.try_emplace(path, retries);
   }
-  // A user asks to cancel it: whether the broker has done so the user may never hear.
+  // Notes that a user asks to cancel the job; the user may never hear whether the broker did so.
   void may_be_cancelled(const std::string& path) { cancel_asked_.insert(path); }
-  // What becomes of who is preempted.
+  // Sets whether preempted jobs run again.
   void runs_again_when_preempted(bool again) { runs_again_ = again; }
   void has_faults(bool faults) { has_faults_ = faults; }
-  // From now on all jobs are cancelled.
+  // Notes that all jobs are cancelled from now on.
   void calm() {
     is_calm_ = true;
     for (const auto& [path, result] : by_owner_) over_before_.insert(path);
   }
-  // A user asks for another limit of it, of which the user may never hear either.
+  // Notes that a user asks for another limit of the job, and may never hear of it either.
   void may_have_limit(const std::string& path) { limit_asked_[path] = now(); }
-  // Its instance has said that the job has this limit from now on.
+  // Notes that the job has this limit from now on, by the word of its instance.
   void has_limit(const std::string& path, Micros limit) { limits_[path] = {limit, now()}; }
-  // This instance, and all below it, is about to end, or has been killed.
+  // Notes that this instance, and all below it, is about to end, or has been killed.
   void ends(const std::string& instance) { ends_[instance].push_back(now()); }
   // Each job went through its life once, by the events of the journal. task_at_end(): a task of an
   // array of the root, when all instances are over.
@@ -106,8 +105,7 @@ class Checks {
   void array_at_end(const msg::JobRecord& array);
   void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);
 
-  // How many nodes an instance has, what its active jobs hold, and the policy of its queue, as
-  // text.
+  // The number of an instance's nodes, what its active jobs hold, and its queue's policy, as text.
   static std::string held_by(const instance::Instance& core);
 
  private:
@@ -128,7 +126,7 @@ class Checks {
   Micros rejoin_timeout_ = 0;
   bool runs_again_ = false, has_faults_ = true;
   bool is_calm_ = false;
-  std::set<std::string> over_before_;  // jobs that were, by the word of their owners
+  std::set<std::string> over_before_;  // by the word of their owners
   struct Limit {
     Micros limit = 0, since = 0;
   };
@@ -139,7 +137,7 @@ class Checks {
     Micros since = 0, last = 0;
   };
   std::map<pid_t, Disagreement> disagree_;  // of tasks with their brokers, whether they are stopped
-  // Agents on other hosts, by the uri of their instance and their rank: when they were so last.
+  // When agents on other hosts were last connected, by the uri of their instance and their rank.
   std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
   std::map<std::string, std::vector<Micros>> ends_;  // of instances
   std::set<int> left_;                               // hosts

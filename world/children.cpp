@@ -11,7 +11,7 @@
 namespace holon::world {
 namespace {
 
-// What the agent hands over in a descriptor: "KEY=VALUE", each with a zero behind it.
+// The secrets that the agent hands over in a descriptor: "KEY=VALUE", each with a zero behind it.
 std::map<std::string, std::string> secrets_in(int fd) {
   std::map<std::string, std::string> secrets;
   const auto text = transport::take_secret(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
@@ -26,13 +26,13 @@ std::map<std::string, std::string> secrets_in(int fd) {
 
 }  // namespace
 
-// A user's own, as the broker asks for it: it runs until it has been idle, and what it says to its
-// parent is its user's by the kernel's word.
+// A user's own instance, as the broker asks for it: it runs until it has been idle, and speaks to
+// its parent as its user, by the kernel's word.
 Instance::Begin Instance::own_instance(const launch::SpawnRequest& request) const {
   Begin child;
   child.user = request.user;
   child.is_idle_over = true;
-  // Where this user's instances are, which nobody else reads.
+  // The folder of this user's instances, which nobody else reads.
   child.state_dir = fmt::format("{}/home/{}/{}", machine_.dir, child.user, machine_.new_pid());
   child.conf = begin_.own_conf;
   for (std::size_t i = 1; i < request.argv.size(); ++i)
@@ -41,8 +41,8 @@ Instance::Begin Instance::own_instance(const launch::SpawnRequest& request) cons
   return child;
 }
 
-// argv: "instance", how many ms its program runs, how many agents it has where its parent has told
-// it no place, --conf items and --exit-on-loss. Or that of a user's own instance.
+// argv: "instance", ms that its program runs, the number of its agents if its parent has told it no
+// place, --conf items and --exit-on-loss. Or the argv of a user's own instance.
 void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   auto secrets = secrets_in(request.secrets);
   auto place = instance::parse_child_place(secrets);

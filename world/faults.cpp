@@ -28,7 +28,7 @@ AgentProcess* World::some_agent(const Instance& instance) {
 }
 
 void World::kill_broker(Instance& instance) {
-  // What could not be written is thrown away with its broker.
+  // Changes that could not be written are thrown away with their broker.
   if (const auto* core = instance.core();
       core != nullptr && !core->read_only() && core->journal.look())
     held_[instance.path()] = Checks::held_by(*core);
@@ -86,7 +86,7 @@ void World::fail_something() {
   }
 }
 
-// That of the broker is cut off like any other, but does not die alone.
+// The broker's host is cut off like any other, but does not die alone.
 void World::fail_a_host() {
   auto& dice = machine_.dice;
   const int last = root_ == nullptr ? 0 : root_->ranks().rbegin()->first;
@@ -132,7 +132,7 @@ void World::cut_for_long(int host) {
   const auto rank = root_->rank_on(host).value_or(0);
   if (rank > 0 && rank < root_->agents() && machine_.planted(Plant::early_offer))
     when_ready(5 * kSecond, [this, rank] { offer_early(rank); });
-  // What a broker forgets when it ends shows when it ends now.
+  // State that an ending broker forgets is missed if it ends now.
   if (host > 0 && machine_.planted(Plant::orphans_in_memory))
     when_ready(kSecond, [this, host] {
       if (AgentProcess* const agent = root_->agent_on(host)) agent->kill("");
@@ -170,7 +170,7 @@ void World::fill_disk(Instance& instance) {
   });
 }
 
-// On the broker's host, with a secret that it has guessed.
+// An agent on the broker's host shows a secret that it has guessed.
 void World::send_forged_agent() {
   Instance* const instance = some_instance(true);
   if (instance == nullptr) return;
@@ -194,8 +194,8 @@ void World::send_ghost() {
   if (children.empty()) return;
   const Instance& child = *children[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(children.size()) - 1))];
-  // A broker sees the processes of its own host only: of a child elsewhere, or of one that reaches
-  // it through an agent, it knows the token alone.
+  // A broker sees the processes of its own host only: a child elsewhere, or one that reaches it
+  // through an agent, it knows by the token alone.
   const Instance* const parent = parent_of(child);
   const bool is_direct = parent != nullptr && child.parent_uri() == parent->uri();
   const bool belongs = machine_.dice.one_in(2) || has_hosts_ || !is_direct;

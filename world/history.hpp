@@ -20,7 +20,7 @@ class History {
     lines_.push_back(fmt::format("{:>13.6f} ", static_cast<double>(timeline_.now()) / kSecond) +
                      same_everywhere(fmt::format(format, std::forward<Args>(args)...)));
   }
-  // The first one ends the world.
+  // Notes a violation; the first one ends the world.
   template <class... Args>
   void violation(fmt::format_string<Args...> format, Args&&... args) {
     const std::string what = same_everywhere(fmt::format(format, std::forward<Args>(args)...));

@@ -41,7 +41,7 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
                              instance::BrokerOptions options, std::function<void()> on_ready,
                              int host)
     : Process(machine, name, pid, host) {
-  // What listens for agents on other hosts: any descriptor, as the network is the world's.
+  // Any descriptor will do to listen for agents on other hosts: the network is the world's.
   if (!options.hosts.empty()) options.socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
   run([&] {
     auto broker = instance::Broker::create(
@@ -119,7 +119,7 @@ void AgentProcess::call_for_place() {
                    [this](const Result<std::string>& answer) { hear_place(answer); });
 }
 
-// As instance/assembly/child_agent.cpp does it, which waits for each answer.
+// Asks as instance/assembly/child_agent.cpp does, which waits for each answer.
 void AgentProcess::ask_parent(const instance::ChildAgentOptions& how) {
   of_child_ = how;
   is_of_child_ = true;
@@ -164,8 +164,8 @@ void AgentProcess::join_patiently(const launch::Invitation& invitation,
        {invitation.server_key, invitation.key.public_key, invitation.key.secret_key}, ask);
 }
 
-// Where the broker was lost meanwhile, an agent that waits patiently asks again. Any other ends,
-// and what has started it starts the next one.
+// If the broker was lost meanwhile, an agent that waits patiently asks again. Any other ends, and
+// its starter starts the next one.
 void AgentProcess::hear_place(const Result<std::string>& answer) {
   if (!answer && waits_for_place_ && answer.error().code == Errc::disconnected) {
     again_ = reactor().after(kJoinAgain, [this] { call_for_place(); });
@@ -250,7 +250,7 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
 
 Instance::~Instance() = default;
 
-// As StateClaim does, without what it waits for and writes.
+// Claims the state like StateClaim, without its waiting and writing.
 void Instance::claim() {
   const std::string file = begin_.state_dir + "/lock";
   lock_.reset(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -432,7 +432,7 @@ void Instance::begin_agent(std::uint32_t rank) {
 }
 
 void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
-  // Its node leaves the instance in order: no other agent is started there.
+  // The agent's node leaves the instance in order: no other agent is started there.
   const bool has_left = begin_.late > 0 && is_far(rank) && !killed && code == launch::kAgentDone;
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();
@@ -440,8 +440,8 @@ void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
   if (is_far(rank) && !has_left) return far_agent_ended(rank, pid);
   if (has_left) return;
   constexpr Micros kAgentPatience = 3 * kSecond;
-  // What the agent left is ended before another one begins: by the supervisor, or, as far as the
-  // broker knows of it, by that other agent.
+  // The agent's leftovers end before another one begins: by the supervisor, or, as far as the
+  // broker knows of them, by that other agent.
   const bool looks = machine_.dice.one_in(2);
   later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, rank, pid, looks] {
     if (ending_) return agent_ended_at_end(rank, pid);
@@ -461,8 +461,8 @@ void Instance::clear_unknown_left_by(pid_t agent, std::uint32_t rank) {
     machine_.tasks.clear_unknown_left_by(agent, *core(), rank);
 }
 
-// No supervisor looks after it. What the broker knows of is left to the next agent; what it does
-// not is ended by the launcher, with its step.
+// A far agent has no supervisor. Leftovers that the broker knows are left to the next agent; the
+// launcher ends the others, with its step.
 void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
   clear_unknown_left_by(pid, rank);
   const Micros wait = machine_.dice.one_in(3) ? machine_.dice.between(kSecond, 15 * kSecond)
@@ -470,7 +470,7 @@ void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
   later(wait, [this, rank] { start_agent(rank); });
 }
 
-// As the supervisor has it: another one is started only where the broker asks for it.
+// Is another agent needed? At the end only if the broker asks for it, as with the supervisor.
 bool Instance::needs_agent(std::uint32_t rank) const {
   if (!ending_) return true;
   const auto* const its = rank == 0 && !alone_ ? core() : nullptr;

@@ -41,7 +41,7 @@ class BrokerProcess final : public Process {
   BrokerProcess(Machine& machine, const std::string& name, pid_t pid,
                 instance::BrokerOptions options, std::function<void()> on_ready, int host);
   ~BrokerProcess() override;
-  // nullptr: it has no resources yet, or could not begin.
+  // The real instance; nullptr: it has no resources yet, or could not begin.
   const instance::Instance* core() const { return broker_ ? broker_->core() : nullptr; }
   void tell(const std::function<void(instance::Broker&)>& what);
 
@@ -51,25 +51,25 @@ class BrokerProcess final : public Process {
 
 class AgentProcess final : public Process {
  public:
-  // `owner`: whose agent it is, asked when it has its place; nullptr: that is over.
+  // `owner`: the agent's instance, asked for when it has its place; nullptr: that is over.
   AgentProcess(Machine& machine, const std::string& name, pid_t pid,
                std::function<class Instance*()> owner, int host);
   ~AgentProcess() override;
   void begin(launch::AgentOptions how);
-  // Of one on another host than its broker's: first it asks for its place, with this key.
+  // Joins from another host than the broker's: first it asks for its place, with this key.
   void join(const std::string& address, const transport::Security& as,
             const launch::msg::JoinRequest& ask);
-  // The same, again and again for a minute as long as no broker answers.
+  // Joins in the same way, asking again for a minute as long as no broker answers.
   void join_patiently(const launch::Invitation& invitation, const launch::msg::JoinRequest& ask);
-  // Of one that a child's parent has started: first it asks the parent for that key.
+  // Begins an agent that a child's parent has started: first it asks the parent for that key.
   void ask_parent(const instance::ChildAgentOptions& how);
   void tell(const std::function<void(launch::Agent&)>& what);
-  // SIGTERM.
+  // Sends SIGTERM.
   void terminate();
-  // ms from its beginning on until its node is gone, which it says; 0: the node stays.
+  // ms until its node is gone, told by the agent, from its beginning on; 0: the node stays.
   Duration lasts = 0;
-  std::string batch_job;  // that its node is in; "": none
-  // It has been given a place.
+  std::string batch_job;  // the one its node is in; "": none
+  // Called when the agent has been given a place.
   std::function<void()> on_place = [] {};
 
  protected:
@@ -107,27 +107,27 @@ class Instances {
   virtual void remove(const AgentProcess& agent) = 0;
   // Is there an agent on this host that was started by hand (holon join)?
   virtual bool is_added_by_hand(int host) const = 0;
-  // The one that is not over; nullptr: none.
+  // The instance at this path that is not over; nullptr: none.
   virtual Instance* find(const std::string& path) const = 0;
 };
 
 class Instance {
  public:
   struct Begin {
-    std::string path = "/";  // of the job that it is
+    std::string path = "/";  // of the job that the instance is
     std::string state_dir;
     std::vector<std::string> conf;
     std::string resources;  // of a root
     std::uint32_t agents = 1;
-    std::vector<std::string> hosts;  // what they are called, where each has an agent
+    std::vector<std::string> hosts;  // names, where each has an agent
     int host = 0;                    // where it runs
     std::string parent_uri, token;
-    pid_t task = 0;       // that it is, of its parent's agent
+    pid_t task = 0;       // the task of its parent's agent that it is
     Micros program = 0;   // how long it runs once it is ready; 0: until it is told to end
     bool system = false;  // it serves several users
-    // Of such an instance: of the children that it makes for each of them.
+    // In an instance for several users: for the children that it makes for each of them.
     std::vector<std::string> own_conf = {};
-    std::string user = {};      // whose it is, of such a child; "": as the one above
+    std::string user = {};      // the user of such a child; "": as the one above
     bool is_idle_over = false;  // it ends when it has had nothing to do for a while
     Micros late = 0;            // some agents on other hosts begin so much later, at most
     bool exit_on_loss = false;  // it ends with the first node that it loses
@@ -138,7 +138,7 @@ class Instance {
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  // A task of its agent is another instance, or an agent of that.
+  // Begins another instance, or an agent of one, as a task of this instance's agent.
   void begin_child(Task& task, const launch::SpawnRequest& request);
 
   const std::string& path() const { return begin_.path; }
@@ -154,11 +154,11 @@ class Instance {
     return options_.secrets.agents[rank];
   }
   bool has_hosts() const { return begin_.hosts.size() > 1; }
-  // The ranks of its agents by host, also of those that came later, and of those that are away.
+  // The ranks of its agents by host, with those that came later and those that are away.
   const std::map<int, std::uint32_t>& ranks() const { return ranks_; }
   std::optional<std::uint32_t> rank_on(int host) const;
   AgentProcess* agent_on(int host) const;
-  // Of an agent that this instance did not start, from when it has its place until it ends.
+  // Adds an agent that this instance did not start, when it has its place, until it ends.
   void attach(std::uint32_t rank, AgentProcess* agent);
   void detach(const AgentProcess& agent) {
     std::erase_if(attached_, [&](const auto& one) { return one.second == &agent; });
@@ -166,41 +166,41 @@ class Instance {
   bool over() const { return over_; }
   bool ready() const { return ready_ && !ending_ && !over_; }
   BrokerProcess* broker() const { return broker_.get(); }
-  // nullptr: there is none just now.
+  // The agent; nullptr: there is none just now.
   AgentProcess* agent(std::uint32_t rank) const;
   std::uint32_t agents() const { return begin_.agents; }
   const instance::Instance* core() const {
     return broker_ && broker_->alive() ? broker_->core() : nullptr;
   }
 
-  // Of its supervisor.
+  // Handles a signal to its supervisor.
   void on_signal(int number);
-  // Its supervisor is killed: broker and agent notice, and end.
+  // Kills its supervisor: broker and agent notice, and end.
   void lose_supervisor();
-  // All processes of the instance are gone at once, and none of their connections is closed.
+  // Removes all its processes at once; none of their connections is closed.
   void vanish();
   int code() const { return code_; }
 
-  // An agent that is started by hand adds this host to a root; `placed` is called once the agent
-  // has been given a place.
+  // Adds this host to a root by an agent started by hand; `placed` is called once the agent has
+  // been given a place.
   void join_by_hand(int host, const launch::Invitation& invitation, Duration lasts,
                     std::function<void()> placed);
   Micros begun() const { return begun_; }  // its first broker
 
-  // An agent on this host, which is another one than its own, is given a place.
+  // Called when an agent on another host than the instance's own is given a place.
   std::function<void(int host)> on_place = [](int) {};
-  // It can be used.
+  // Called when it can be used.
   std::function<void(const Instance&)> on_ready = [](const Instance&) {};
-  // It begins its end, or has been killed.
+  // Called when it begins its end, or has been killed.
   std::function<void(const Instance&)> on_ending = [](const Instance&) {};
-  // A broker was made from what the journal says.
+  // Called when a broker was made from what the journal says.
   std::function<void(Instance&)> on_recovered = [](Instance&) {};
 
  private:
   void start_broker();
   void start_agent(std::uint32_t rank);
   bool is_far(std::uint32_t rank) const { return has_hosts() && rank > 0; }
-  // Of a root all, of a child over several agents of its parent the first.
+  // The number of agents it starts itself: all of a root, the first of a child over several.
   std::uint32_t own_agents() const { return is_root() || !has_hosts() ? begin_.agents : 1; }
   void open_to_hosts();
   Begin own_instance(const launch::SpawnRequest& request) const;

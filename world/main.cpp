@@ -69,7 +69,7 @@ std::optional<std::string> read_arguments(const std::vector<std::string>& words,
   return std::nullopt;
 }
 
-// The fastest disk there is: nothing of a world is meant to stay.
+// A folder on the fastest disk there is: nothing of a world is meant to stay.
 std::string some_folder() {
   const char* const chosen = std::getenv("TMPDIR");
   const std::string base = access("/dev/shm", W_OK) == 0 ? "/dev/shm"

@@ -13,7 +13,7 @@
 namespace holon::world {
 namespace {
 
-// The first three belong to the instance from its beginning on. Those of a batch system come then.
+// The first three are the instance's from its beginning on. Those of a batch system follow.
 constexpr int kAllHosts = BatchSystem::kFirstHost;
 
 // hwloc loads its plugins with the first topology there is and unloads them with the last. A world
@@ -90,7 +90,7 @@ void World::change_nodes() {
   if (hosts.empty()) return;
   const auto some =
       static_cast<std::size_t>(dice.between(0, static_cast<std::int64_t>(hosts.size()) - 1));
-  // An invitation for one, and two that come by it, now and then.
+  // Invitations are for one node, or now and then for more, by which two come.
   const bool is_for_one = dice.one_in(3);
   if (!is_for_one) hosts = {hosts[some]};
   add_nodes(hosts, is_for_one ? 1 : static_cast<std::uint64_t>(dice.between(1, 3)));
@@ -125,7 +125,7 @@ void World::join_by(const std::string& answer, std::uint64_t uses, const std::ve
   }
 }
 
-// Some nodes are there for a while only, and say so. 0: it stays, as all do that come back at the
+// ms after which the node, as it says itself, is gone; 0: it stays, as do all that come back at the
 // end.
 Duration World::lasts_for_a_while() {
   if (machine_.edition < 3 || brings_back_ || !machine_.dice.one_in(2)) return 0;
@@ -144,14 +144,14 @@ void World::remove_node() {
              [this, host, uri = root_->uri(),
               times = checks_.times_added(host)](const Result<std::string>& answer) {
                if (!answer || root_ == nullptr || root_->uri() != uri) return;
-               // It may have left and come again before the answer is here.
+               // The node may have left and come again before the answer is here.
                if (checks_.times_added(host) != times) return;
                machine_.history.note("{} has left", Hosts::name_of(host));
                checks_.left(host);
              });
 }
 
-// So that at the end all of it is there again.
+// Brings all nodes back, so that they are there at the end.
 void World::bring_nodes_back() {
   if (!has_machines_ || root_ == nullptr || !root_->ready()) return;
   std::vector<int> hosts;

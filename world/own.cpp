@@ -10,8 +10,8 @@
 namespace holon::world {
 namespace {
 
-// What ends an instance that idles looks each five seconds at most, in a broker that may stand
-// still.
+// An idle instance ends within this time: it is looked at every five seconds at most, by a broker
+// that may stand still.
 constexpr Micros kIdlePatience = 15 * kSecond;
 
 std::string first_of(const std::string& path) {
@@ -37,7 +37,7 @@ World::Person* World::owner_of(const std::string& path) {
   return nullptr;
 }
 
-// As holon::client does it: which instance is theirs users ask for, and then ask that.
+// Submits like holon::client: it asks which instance is the user's, and then asks that one.
 void World::submit_to_own(Person& who, const Ask& ask) {
   if (root_ == nullptr || !root_->ready()) return;
   const msg::OwnInstanceRequest own{true, machine_.dice.between(500, 7'000)};
@@ -71,7 +71,7 @@ void World::submit_there(Person& who, const std::string& path, const Ask& ask) {
       path);
 }
 
-// With all that it has.
+// Cancels the user's instance with all that it has.
 void World::cancel_own_instance(Person& who) {
   const auto* core = root_->core();
   if (core == nullptr) return;
@@ -88,15 +88,15 @@ void World::cancel_own_instance(Person& who) {
                   });
 }
 
-// For a plant.
+// Ends an instance for a plant.
 void World::end_as_idle(Instance& instance) {
   machine_.history.note("PLANT: {} ends as if it were idle", instance.path());
   const msg::ShutdownRequest end{"it had nothing to do for a while (instance.idle-timeout)"};
   user_->ask(instance.uri(), "shutdown", transport::pack(end), [](const Result<std::string>&) {});
 }
 
-// No user has two of them that live: one that is about to end, by its own word or by that of the
-// root, may have a successor.
+// No user has two instances that live: one that is about to end, by its own word or by the root's,
+// may have a successor.
 void World::check_own_instances() {
   const auto* root = root_ == nullptr ? nullptr : root_->core();
   if (root == nullptr || root->read_only()) return;
@@ -118,8 +118,8 @@ void World::check_own_instances() {
   }
 }
 
-// The root does not read the files of a user's instance: what that one had not told it by its end
-// is lost. What it had told is not.
+// The root does not read the files of a user's instance: what the instance had not told it by its
+// end is lost, and the rest is not.
 void World::note_untold() {
   for (const auto& instance : instances_) {
     const bool is_buried = instance->over() && instance->broker() == nullptr;

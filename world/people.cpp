@@ -58,7 +58,7 @@ void World::must_be_refused(Person& who, const std::string& topic, std::string p
       path);
 }
 
-// What is for the owner and for operators.
+// Tries requests that are for the owner and for operators.
 void World::try_to_rule(Person& who) {
   switch (machine_.dice.between(1, 3)) {
     case 1:
@@ -72,7 +72,7 @@ void World::try_to_rule(Person& who) {
   }
 }
 
-// A submission that names somebody else.
+// Submits in the name of another user.
 void World::pretend(Person& who) {
   Ask ask;
   ask.command = {"work", "10", "0", "0"};

@@ -67,7 +67,7 @@ struct PlantInfo {
   Plant plant;
   const char* name;
   const char* what;
-  // Where the suite begins to look, to be quick: the first seed that has found the fault.
+  // The first seed that has found the fault: the suite begins there, to be quick.
   std::uint64_t first_seed = 1;
 };
 const std::vector<PlantInfo>& all_plants();

@@ -17,7 +17,7 @@ class User final : public Process {
   explicit User(Machine& machine, const std::string& name = "user");
   ~User() override;
 
-  // `path`: of the instance that it is for; "": the one that listens there.
+  // `path`: the instance that the request is for; "": the one that listens there.
   void ask(const std::string& uri, const std::string& topic, std::string payload,
            std::function<void(const Result<std::string>&)> done, const std::string& path = "");
   void leave(const std::string& uri);
@@ -26,8 +26,8 @@ class User final : public Process {
   std::map<std::string, std::unique_ptr<transport::Client>> clients_;
 };
 
-// One that says hello as if it were the child, or the agent, once; `taken` is called where it was
-// believed.
+// A process that says hello as if it were the child, or the agent, once; `taken` is called if it
+// was believed.
 class Ghost final : public Process {
  public:
   struct Words {

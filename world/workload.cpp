@@ -109,7 +109,7 @@ void World::submit_work(Instance& instance) {
   submit(instance, ask);
 }
 
-// More than there is, for a while: nodes of batch jobs are for jobs with a limit.
+// Asks for more than there is, for a while: nodes of batch jobs are for jobs with a limit.
 void World::want_much(Ask& ask) {
   auto& dice = machine_.dice;
   if (dice.one_in(4)) return;
@@ -119,7 +119,7 @@ void World::want_much(Ask& ask) {
   ask.command[1] = std::to_string(dice.between(500, 12'000));
 }
 
-// Most jobs that are preemptible last, so that somebody may find them in the way.
+// Chooses the queue; most preemptible jobs last, so that other jobs may find them in the way.
 void World::choose_queue(Ask& ask) {
   auto& dice = machine_.dice;
   ask.is_urgent = dice.one_in(4);
@@ -129,7 +129,7 @@ void World::choose_queue(Ask& ask) {
     ask.command[1] = std::to_string(dice.between(3'000, 9'000));
 }
 
-// Some jobs run again when they have failed, after some attempts with success; some are an array.
+// Lets some jobs run again after failures, with success after some attempts; some are an array.
 void World::wish_something(Ask& ask) {
   auto& dice = machine_.dice;
   if (dice.one_in(3)) {
@@ -144,7 +144,7 @@ void World::wish_something(Ask& ask) {
   ask.step = dice.between(1, 4);
 }
 
-// It is stopped, goes on, or has another limit.
+// Stops a job, lets it go on, or gives it another limit.
 void World::change_a_job(Instance& instance) {
   auto& dice = machine_.dice;
   std::vector<const Acked*> jobs;
@@ -277,7 +277,7 @@ void World::acknowledged(const std::string& whose, const Ask& ask, const std::st
   };
   for (std::uint64_t i = 0; i < reply->count; ++i)
     machine_.history.note("job {} is acknowledged", keep(reply->first_id + i, "", "job"));
-  // What is above an instance hears of an array as a whole.
+  // Instances above the array's own hear of the array as a whole.
   for (std::uint64_t i = 0; whose == "/" && i < reply->tasks; ++i)
     keep(reply->first_id + 1 + i,
          std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step), "task");
@@ -313,7 +313,7 @@ void World::hear_cancelled(const std::string& whose, const std::string& answer) 
       checks_.cancelled(core->jobs.path_of(JobId(id)), job->life.retries);
 }
 
-// All jobs below whichever instance, again and again: of the root half of the time.
+// Lists all jobs below some instance, again and again: half of the time the root.
 void World::list() {
   Instance* const some = machine_.dice.one_in(2) ? root_ : some_instance(true);
   if (some == nullptr) return;
@@ -332,8 +332,8 @@ void World::list() {
              });
 }
 
-// An instance that is over, or on a host that its root has given up, may be read, and what it says
-// need not agree with what the others say.
+// An instance that is over, or on a host that its root has given up, may be read, but need not
+// agree with the others.
 bool World::speaks_for_nobody(const std::string& path) const {
   if (!has_hosts_) return false;
   for (const auto& instance : instances_)

@@ -122,7 +122,7 @@ void World::begin_root() {
   add(std::move(root));
 }
 
-// A root that has ended is started again on its state directory.
+// Starts a root that has ended again on its state directory.
 void World::keep_root() {
   for (const auto& instance : instances_)
     if (instance->over() && left_.insert(instance->uri()).second) {
@@ -176,7 +176,7 @@ void World::step_checks() {
 
 void World::look_at(Instance& instance) {
   const auto* core = instance.over() ? nullptr : instance.core();
-  // What could not be written is thrown away with its broker.
+  // Changes that could not be written are thrown away with their broker.
   if (core == nullptr || core->read_only() || !core->journal.look()) return;
   checks_.plan_of(instance);
   if (instance.is_root()) checks_.ends_of_nodes(instance);
@@ -202,8 +202,8 @@ Instance* World::parent_of(const Instance& instance) const {
   return find(cut == 0 ? "/" : instance.path().substr(0, cut));
 }
 
-// An instance on a host that is cut off may go on when its job is over for the one above. What has
-// become of its jobs is that one's word then.
+// An instance on a cut-off host may go on after its job is over for the one above. What has become
+// of its jobs is then the word of the one above.
 bool World::is_disowned(const Instance& instance) const {
   if (!has_hosts_ || instance.is_root()) return false;
   const Instance* const parent = parent_of(instance);
@@ -232,7 +232,7 @@ void World::end_all() {
     if (core == nullptr || core->read_only() || !machine_.tasks.live().empty() ||
         !core->offline.none() || !core->drains.here().empty())
       return false;
-    // What is not written yet, or could not be, is over in the memory of this broker only.
+    // An end that is not written yet, or could not be, is known to this broker's memory only.
     if (core->journal.has_changes() || !core->journal.look()) return false;
     if (has_batch_ && !is_batch_settled(*core)) return false;
     const auto counts = core->jobs.counts();
@@ -278,7 +278,7 @@ void World::check_end() {
     const auto record = core->records.find(path);
     checks_.final_record(path, record);
     if (record) check_people(path, job, *record);
-    // Of an array its tasks were granted something.
+    // An array's tasks, not the array, were granted something.
     if (!machine_.history.failed() && record->tasks == 0) checks_.granted(*record, job.wish);
   }
   const std::string state_dir = root_->state_dir();
@@ -289,7 +289,7 @@ void World::check_end() {
   }
   run_until(machine_.timeline.now() + kMs, [] { return false; });
   if (has_batch_) check_no_batch_jobs();
-  // What the disk says, when all processes are gone.
+  // Checks what the disk says when all processes are gone.
   const auto journal = instance::Journal::open_frozen(instance::journal_file(state_dir));
   if (!journal)
     return machine_.history.violation("the journal cannot be read: {}", to_string(journal.error()));

@@ -38,7 +38,7 @@ struct Outcome {
 //    nothing to do for long
 inline constexpr int kEdition = 6;
 
-// `dir` is made, and removed again.
+// Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
 
 class World final : public Instances {
@@ -200,7 +200,7 @@ class World final : public Instances {
     pid_t broker = 0;
   };
   std::map<std::string, Idle> idle_;  // of these instances, by uri
-  // Whose remains were looked at; jobs of which they had not told all as they ended.
+  // Instances whose remains were looked at; jobs of which ended instances had not told all.
   std::set<std::string> buried_, untold_;
   bool has_batch_ = false;
   bool removes_provisions_ = false;  // as it ends

@@ -15,7 +15,7 @@ BatchSystem::Answer error_of(const std::string& what) {
   return {1, "", what + "\n"};
 }
 
-// What stands behind this in one of the words; "": it is in none.
+// The rest of the word that begins with this; "": no word does.
 std::string behind(const std::vector<std::string>& argv, const std::string& option) {
   for (const auto& word : argv)
     if (word.starts_with(option)) return word.substr(option.size());
@@ -34,7 +34,7 @@ bool BatchSystem::has_program(const std::string& name) {
 }
 
 Micros BatchSystem::next_takes() {
-  constexpr Micros kNeverMind = 65 * kSecond;  // whoever has asked gives up after a minute
+  constexpr Micros kNeverMind = 65 * kSecond;  // clients give up after a minute
   auto& dice = machine_.dice;
   if (is_calm_) return 20 * kMs;
   if (dice.one_in(25)) return kNeverMind;

@@ -28,7 +28,7 @@ struct BatchJob {
 
 class BatchSystem {
  public:
-  // Behind those that an instance has from its beginning on and those that people add.
+  // Hosts behind those of an instance from its beginning on and those that people add.
   static constexpr int kFirstHost = 5, kHosts = 4;
 
   explicit BatchSystem(Machine& machine) : machine_(machine) {}
@@ -41,28 +41,28 @@ class BatchSystem {
     std::string output, error;
     std::function<void()> when_read = [] {};
   };
-  // REQUIRES: has_program(argv.front()).
+  // Runs a command. REQUIRES: has_program(argv.front()).
   Answer run(const std::vector<std::string>& argv);
-  // How long the next command takes.
+  // The time that the next command takes.
   Micros next_takes();
 
   const std::map<std::string, BatchJob>& jobs() const { return jobs_; }
   bool uses(int host) const;
   std::uint64_t submitted() const { return names_.size(); }
-  // The process of a job on this host has ended.
+  // Notes that the process of a job on this host has ended.
   void ended_on(const std::string& id, int host);
 
-  // Of faults: no command succeeds for so long; some job is ended, or will be sooner.
+  // Faults: no command succeeds for so long; some job is ended, or will be sooner.
   void be_down(Micros duration);
   void lose_one();
   void shorten_one();
-  // From now on all commands are quick, and none fails.
+  // Makes all commands quick from now on; none fails.
   void calm();
 
-  // The script begins on a host of the job; it is told to end there.
+  // Called when the script begins on a host of the job, and when it is told to end there.
   std::function<void(const BatchJob&, int host)> on_begin = [](const BatchJob&, int) {};
   std::function<void(const BatchJob&, int host)> on_end = [](const BatchJob&, int) {};
-  // Somebody was told how long a job will be there yet.
+  // Called when a client was told how long a job will be there yet.
   std::function<void(const BatchJob&)> on_told = [](const BatchJob&) {};
   std::function<bool(int host)> is_free = [](int) { return true; };
 

@@ -15,8 +15,8 @@
 namespace holon::world {
 namespace {
 
-// SQLite's files are C structs whose first member is their table of functions; behind ours lies the
-// one of the system's VFS.
+// SQLite's files are C structs whose first member is their table of functions; the file of the
+// system's VFS lies behind ours.
 struct WorldFile {
   sqlite3_file base;
   Disk* disk;

@@ -19,31 +19,31 @@ class Disk {
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;
 
-  // Nothing below this folder grows any more, until it is freed.
+  // Lets nothing below this folder grow any more, until it is freed.
   void fill(const std::string& dir) { full_.insert(dir + "/"); }
   void free(const std::string& dir) { full_.erase(dir + "/"); }
-  // What was not synced is gone. REQUIRES: no process lives.
+  // Loses all that was not synced. REQUIRES: no process lives.
   void lose_power();
 
-  // For plants. What was written and not synced below this folder is gone: no process has it open.
+  // Plants: loses what was written and not synced below this folder; no process has it open.
   void lose_unsynced(const std::string& dir);
-  // The journal of this folder as it is now; the last such copy, or the folder itself.
+  // Copies of the journal of this folder as it is now; the last one, or the folder itself.
   void take_snapshot(const std::string& dir);
   std::string snapshot_of(const std::string& dir) const;
   void go_back(const std::string& dir);
-  // All rows of a table of the journal, or those for which this holds.
+  // Deletes all rows of a table of the journal, or those for which this holds.
   void forget(const std::string& dir, const std::string& table, const std::string& where = "1");
-  // The journal is changed by this statement.
+  // Changes the journal by this statement.
   void change(const std::string& dir, const std::string& statement);
 
-  // For the files.
+  // Used by the files.
   struct Undo {
     std::int64_t offset = 0;
     std::string before;
     std::int64_t size = 0;  // of the file, before
   };
-  // May the current process write so far into it? An SQLite code; *dropped: it is to be told that
-  // it has, and nothing is to be written.
+  // May the current process write up to `end` into the file? Returns an SQLite code; *dropped: it
+  // is told that it has, and nothing is written.
   int may_write(const std::string& file, std::int64_t end, std::int64_t size, bool* dropped);
   void written(const std::string& file, Undo undo) { undo_[file].push_back(std::move(undo)); }
   void synced(const std::string& file) { undo_.erase(file); }

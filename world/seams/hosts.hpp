@@ -18,7 +18,7 @@ namespace holon::world {
 // Users that every Debian has, beside the one that the instances belong to.
 inline constexpr std::array<uid_t, 2> kPeople = {1, 65534};
 
-// What hwloc shows of a machine with so many cores.
+// A machine with so many cores, as hwloc shows it.
 std::string machine_with(std::int64_t cores, const std::string& name);
 
 class Hosts {
@@ -26,7 +26,7 @@ class Hosts {
   // The host of a process that stands for people on each host: nothing cuts it off.
   static constexpr int kEverywhere = -1;
 
-  // What its node is called.
+  // The name of its node.
   static std::string name_of(int host) { return "node" + std::to_string(host); }
 
   bool is_up(int host) const { return !dead_.contains(host); }
@@ -34,18 +34,18 @@ class Hosts {
   void come_back(int host) { dead_.erase(host); }
 
   void cut(int host, Micros until) { cut_until_[host] = until; }
-  // Until when nothing passes between these two; a time that is over: it passes.
+  // The time until which nothing passes between these two; if it is over, messages pass.
   Micros cut_until(int one, int other) const {
     if (one == other || one == kEverywhere || other == kEverywhere) return 0;
     return std::max(cut_until(one), cut_until(other));
   }
-  // All is well again.
+  // Ends all cuts, and brings all hosts back.
   void heal() {
     cut_until_.clear();
     dead_.clear();
   }
 
-  // What hwloc shows of a host, where hosts are machines and not declared; "": they are declared.
+  // The topology by hwloc, where hosts are machines and not declared; "": they are declared.
   const std::string& topology(int host) const {
     static const std::string kNone;
     const auto found = topologies_.find(host);
@@ -53,7 +53,7 @@ class Hosts {
   }
   void set_topology(int host, std::string xml) { topologies_[host] = std::move(xml); }
 
-  // What a message between two hosts takes longer than within one, at most.
+  // The most by which a message between two hosts takes longer than within one.
   Micros distance = 0;
 
  private:

@@ -263,7 +263,7 @@ void Wires::carry(const std::shared_ptr<Link>& link, bool up, std::string bytes)
   });
 }
 
-// The other side hears of it behind all that is on its way to it.
+// The other side hears of it after all that is on its way to it.
 void Wires::hang_up(const std::shared_ptr<Link>& link, bool by_client) {
   if (link->dead || links_.erase(link->id) == 0) return;
   const Micros last = by_client ? link->last_up : link->last_down;

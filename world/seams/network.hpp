@@ -46,22 +46,22 @@ class Wires {
   explicit Wires(Machine& machine) : machine_(machine) {}
 
   std::unique_ptr<transport::Network> port(Process& owner);
-  // A process is no more: so are its listeners and connections.
+  // Ends the listeners and connections of a process that is no more.
   void gone(Process& process);
 
-  // Of faults: some connection, if there is any.
+  // Faults: some connection, if there is any.
   void break_one();
   void hold_one(Micros duration);
-  // From now on what is sent over it is lost, until it breaks.
+  // Loses what is sent over a connection from now on, until it breaks.
   void lose_one(Micros duration);
   void heal();
-  // Of hosts (hosts.hpp).
+  // Faults of hosts (hosts.hpp).
   void cut(int host, Micros duration);
   void host_died(int host);
-  // Where the broker that listens at this address listens for agents of other hosts.
+  // The address for agents of other hosts of the broker that listens at this address.
   static std::string address_for_keys(const std::string& uri) { return "tcp://" + uri; }
 
-  // For listeners and lines.
+  // Used by listeners and lines.
   Result<std::shared_ptr<transport::Listener>> listen(Process& owner, const std::string& uri,
                                                       transport::Listener::Events events);
   std::shared_ptr<transport::Listener> listen_for_keys(Process& owner, const std::string& address,
@@ -77,20 +77,20 @@ class Wires {
  private:
   void carry(const std::shared_ptr<Link>& link, bool up, std::string bytes);
   void tell_broken(const std::shared_ptr<Link>& link, bool client, Micros when);
-  // What a planted fault makes of a message. False: it is not to be carried.
+  // Changes a message by a planted fault. False: it is not to be carried.
   bool tap(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
   void note_refusal(const Process& who, const std::string& topic,
                     const transport::Envelope& message);
-  // As if the child's task had ended.
+  // Reports to the parent as if the child's task had ended.
   void report_child(const Link& child);
   static std::string summary(const transport::Envelope& message);
   bool tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
   void tell_past_end(const std::shared_ptr<Link>& link, const launch::msg::Report& report);
-  // As if all agents of that broker had sent it.
+  // Reports as if all agents of that broker had sent it.
   void report_for_others(const std::shared_ptr<Link>& link, const std::string& payload);
   // Is it the connection of an agent on another host than its broker's?
   static bool is_of_far_agent(const Link& link);
-  // False: it stays as it is.
+  // Changes the hello of a far agent; false: it stays as it is.
   bool change_hello_of_far_agent(launch::msg::Hello& hello);
   void repeat_start(const std::shared_ptr<Link>& link, const std::string& answer);
   void tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std::string& bytes);
@@ -105,7 +105,7 @@ class Wires {
   std::vector<std::weak_ptr<Link>> all_;  // also those that one end has left
   std::map<std::string, std::weak_ptr<WorldListener>> listeners_;
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
-  // By the name of the agent: its process, the payload.
+  // The last start by the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
   std::map<std::string, std::string> last_listing_;  // by uri
   std::string last_own_;                             // instance of somebody's own that was told

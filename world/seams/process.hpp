@@ -30,31 +30,31 @@ class Process {
   const std::string& name() const { return name_; }
   pid_t pid() const { return pid_; }
   int host() const { return host_; }
-  // Whose it is by the kernel's word. At first the user's that this process is.
+  // The user of the process by the kernel's word. At first the user of this program.
   uid_t uid() const { return uid_; }
   void act_as(uid_t uid) { uid_ = uid; }
   transport::Reactor& reactor() { return *reactor_; }
   bool alive() const { return alive_; }
 
-  // Something reaches it: handled in its next turn, which is soon.
+  // Delivers something: it is handled in the next turn, which is soon.
   void deliver(std::function<void()> action);
-  // It makes no turn for so long.
+  // Makes no turn for so long.
   void stall(Micros duration);
-  // From now on it has no effect; on_death is called by the timeline.
+  // Kills the process: it has no effect from now on; on_death is called by the timeline.
   void kill(const std::string& why);
-  // It dies by itself when it has had so many more effects.
+  // Kills the process when it has had so many more effects.
   void kill_after(std::int64_t effects) { effects_left_ = effects; }
-  // One effect: false: it is dead and has none.
+  // Counts one effect; false: the process is dead and has none.
   bool has_effect();
-  // Its own end, after this turn.
+  // Ends the process by itself, after this turn.
   void exit(int code);
 
-  // Called once, outside of its turns; destroys it.
+  // Called once, outside of the process's turns; destroys it.
   std::function<void(bool killed, int code)> on_death;
 
  protected:
   virtual void after_turn() {}
-  // Runs with this process as the machine's current one.
+  // Runs `action` with this process as the machine's current one.
   void run(const std::function<void()>& action);
   void close_reactor();
 

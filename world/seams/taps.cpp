@@ -16,7 +16,7 @@ namespace lm = launch::msg;
 using transport::Envelope;
 using transport::Kind;
 
-// A request that a plant has made itself has a number that no session reaches.
+// A request made by a plant has a number that no session reaches.
 constexpr std::uint64_t kForged = std::uint64_t{1} << 40;
 
 constexpr Duration kLongerThanAnyWorld = 3'600'000;  // ms
@@ -27,7 +27,7 @@ bool is_over(const msg::JobRecord& record) {
 
 }  // namespace
 
-// What a message says, for the history.
+// The content of a message, for the history.
 std::string Wires::summary(const transport::Envelope& message) {
   std::string text;
   if (message.topic == "agent.report") {
@@ -93,7 +93,7 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     for (const auto& start : request.jobs)
       machine_.tasks.announce(link->client->pid(), start.path, start.attempt);
   }
-  // Emptied, so that the other side answers it as if all were well.
+  // The message is emptied, so that the other side answers as if all were well.
   if (machine_.planted(Plant::lost_finish) && message.topic == "agent.report") {
     auto report = *transport::unpack<lm::Report>(message.payload);
     if (!report.finished.empty() && machine_.dice.one_in(5)) {
@@ -207,7 +207,7 @@ bool Wires::change_hello_of_far_agent(lm::Hello& hello) {
   return false;
 }
 
-// For a plant: the broker as if it did not look of which attempt a report is.
+// A plant: the broker acts as if it did not check which attempt a report is about.
 void Wires::tell_past_end(const std::shared_ptr<Link>& link, const lm::Report& report) {
   for (const auto& finished : report.finished) last_end_[{link->uri, finished.job}] = finished;
   for (const auto& started : report.started) {
@@ -255,7 +255,7 @@ void Wires::report_child(const Link& child) {
   }
 }
 
-// An exception in a handler becomes an answer that says so.
+// Notes an exception in a handler, which becomes an answer that says so.
 void Wires::note_refusal(const Process& who, const std::string& topic,
                          const transport::Envelope& message) {
   const auto error = transport::decode_error(message.payload);

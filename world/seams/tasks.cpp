@@ -52,8 +52,8 @@ class WorldProcesses final : public launch::Processes {
                             const std::string&) override {
     return agent_.has_effect() ? tasks_.kill_sessions(leaders) : 0;
   }
-  // Tasks end with their instance, whose second look finds none: the machine's own processes, which
-  // come and go, are no part of a history.
+  // Tasks end with their instance, whose second look finds none: processes of the machine itself,
+  // which come and go, are no part of a history.
   bool end_leftovers(launch::Leftovers&) override { return std::exchange(looked_, true); }
 
  private:
@@ -190,8 +190,8 @@ void Tasks::check_cores(const Task& task) {
     machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
 }
 
-// argv: "work", how many ms, exit code, ms from SIGTERM to the end (negative: it is ignored), in
-// how many attempts it has that exit code (it has 0 then; none given: in all).
+// argv: "work", ms that it runs, exit code, ms from SIGTERM to the end (negative: it is ignored),
+// the number of attempts with that exit code (the others have 0; none given: all have it).
 void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv) {
   task->ignores = number_in(argv, 3) < 0;
   task->survives = machine_.dice.one_in(3);
@@ -224,8 +224,8 @@ void Tasks::end_of_itself(const std::shared_ptr<Task>& task, int code) {
   finish(task, status);
 }
 
-// Told before another job takes its place, some save what they have done and leave, some are just
-// done, and some do not care.
+// Tasks that are told before another job takes their place: some save their work and leave, some
+// are just done, and some do not care.
 void Tasks::save(const std::shared_ptr<Task>& task) {
   if (++task->saves > 1)
     return machine_.history.violation("job {} task {} is told to save a second time", task->path,
@@ -242,7 +242,7 @@ void Tasks::go_on(Task& task) {
   if (const auto owed = std::exchange(task.owed, nullptr)) owed();
 }
 
-// One that is none of a job's.
+// A command that is no task of a job.
 std::shared_ptr<Task> Tasks::add_command(Process& agent) {
   auto task = std::make_shared<Task>();
   task->pid = machine_.new_pid();
@@ -251,8 +251,8 @@ std::shared_ptr<Task> Tasks::add_command(Process& agent) {
   return task;
 }
 
-// What it is asked the batch system does some time before it answers, and perhaps also where nobody
-// waits for the answer any more.
+// Begins a batch command: the batch system acts some time before it answers, and perhaps also where
+// nobody waits for the answer any more.
 pid_t Tasks::begin_batch_command(Process& agent, const launch::SpawnRequest& request) {
   const auto task = add_command(agent);
   auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
@@ -280,7 +280,7 @@ pid_t Tasks::begin_batch_command(Process& agent, const launch::SpawnRequest& req
   return task->pid;
 }
 
-// `holon remains`: the real function, in this process.
+// Runs `holon remains`: the real function, in this process.
 pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) {
   const auto task = add_command(agent);
   auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
@@ -364,7 +364,7 @@ void Tasks::signal(pid_t pid, int number) {
   machine_.timeline.after(heeds, [this, task, number] { finish(task, number); });
 }
 
-// When an agent ends, the kernel ends what the agent has started. What the tasks have started stays
+// Ends what the agent has started, as the kernel does when it ends. What tasks have started stays
 // until the next agent sweeps its host.
 void Tasks::agent_is_gone(Process& agent) {
   for (const auto& [pid, task] : std::map(all_)) {

@@ -41,18 +41,18 @@ struct Task {
   bool ignores = false;        // SIGTERM
   bool survives = false;       // a part of it outlives its agent
   bool stopped = false;        // SIGSTOP
-  std::function<void()> owed;  // what it does as soon as it goes on
+  std::function<void()> owed;  // done as soon as it goes on
   int saves = 0;               // times that it was told to save what it has done
   int status = 0;              // of wait(2)
   std::function<void(const transport::ChildExit&)> ended;
   std::function<void()> before_reap;
   Process* agent = nullptr;      // nullptr: gone
-  Instance* instance = nullptr;  // that it is, if any
-  // Of a child instance over several hosts: its agent on this one.
+  Instance* instance = nullptr;  // the instance that it is, if any
+  // For a child instance over several hosts: its agent on this one.
   AgentProcess* child_agent = nullptr;
 };
 
-// How one attempt of a job went.
+// The course of one attempt of a job.
 struct Attempt {
   std::set<int> started;       // ranks of tasks
   std::set<int> ended;         // of themselves
@@ -73,27 +73,27 @@ class Tasks {
  public:
   explicit Tasks(Machine& machine) : machine_(machine) {}
 
-  // What the agent of `owner` uses.
+  // The processes that the agent of `owner` uses.
   std::unique_ptr<launch::Processes> processes_of(Process& agent, Instance& owner);
-  // Its tasks go with it; what they leave goes when it is looked for.
+  // Ends the agent's tasks with it; their leftovers go when they are looked for.
   void agent_is_gone(Process& agent);
-  // What it knows of its tasks counts for nothing any more.
+  // Notes that the agent's knowledge of its tasks counts for nothing any more.
   void lose_agent(pid_t agent) { lost_agents_.insert(agent); }
   bool is_lost(pid_t agent) const { return lost_agents_.contains(agent); }
-  // With all that is on it.
+  // Ends the host with all that is on it.
   void host_died(int host);
-  // All that is left of the instance that this task is, or of all where it is 0, at once.
+  // Kills at once all that is left of the instance that this task is; 0: of all instances.
   void kill_below(pid_t instance);
-  // The supervisor's look for what a lost agent has left.
+  // Clears what a lost agent has left, as the supervisor does.
   void clear_left_by(pid_t agent);
-  // The same, but for what is in the journal as a process of a job, or of one that is over.
+  // The same, except for processes that the journal has for a job, or for one that is over.
   void clear_unknown_left_by(pid_t agent, const instance::Instance& core, std::uint32_t rank);
-  // The one that a process of an instance belongs to; 0: a root's.
+  // Sets the task that a process of an instance belongs to; 0: it is a root's.
   void adopt(pid_t process, pid_t parent) { parents_[process] = parent; }
   bool belongs_to(std::int64_t pid, const std::vector<instance::event::Process>& ancestors) const;
-  // The end of the task that an instance was, or an agent of it.
+  // Ends the task that an instance was, or an agent of it.
   void end(pid_t pid, int status);
-  // The agent is told to start this attempt of the job.
+  // Notes that the agent is told to start this attempt of the job.
   void announce(pid_t agent, const std::string& path, std::uint32_t attempt) {
     announced_[{agent, path}] = attempt;
   }
@@ -102,7 +102,7 @@ class Tasks {
   const std::map<std::string, Truth>& truth() const { return truth_; }
   std::string example() const;  // of what lives
 
-  // For the Processes of an agent.
+  // Used by the Processes of an agent.
   tl::expected<pid_t, launch::SpawnError> spawn(Process& agent, Instance& owner,
                                                 const launch::SpawnRequest& request);
   std::shared_ptr<Task> find(pid_t pid) const;

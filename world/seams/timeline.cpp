@@ -59,13 +59,13 @@ bool virtual_time(clockid_t clock, timespec* t) {
 }  // namespace
 }  // namespace holon::world
 
-// Found before the C library's, by this program and all libraries it has loaded.
+// These are found before the C library's, by this program and all libraries it has loaded.
 extern "C" int clock_gettime(clockid_t clock, timespec* t) noexcept {
   if (holon::world::virtual_time(clock, t)) return 0;
   return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
 }
 
-// The same for libstdc++'s: incarnations, tokens and marks come from here.
+// Replaces libstdc++'s as well: incarnations, tokens and marks come from here.
 std::random_device::result_type std::random_device::_M_getval() {
   if (holon::world::current_timeline != nullptr)
     return static_cast<result_type>(holon::world::current_timeline->entropy().next());

@@ -27,13 +27,13 @@ class Timeline {
   Micros now() const { return now_; }
   void at(Micros when, std::function<void()> action);
   void after(Micros delay, std::function<void()> action) { at(now_ + delay, std::move(action)); }
-  // Goes to the next thing that is to happen, and lets it happen. False: there is none.
+  // Goes to the next event, and lets it happen. False: there is none.
   bool step();
 
-  // An operator sets the wall clock.
+  // Sets the wall clock, as an operator would.
   void set_wall_clock(Micros by) { wall_offset_ += by; }
   Micros wall_offset() const { return wall_offset_; }
-  // For plants: the clock that only goes forward is set with it.
+  // Plants: the clock that only goes forward is set with the wall clock.
   void step_together() { steps_together_ = true; }
   Micros boot_offset() const { return steps_together_ ? wall_offset_ : 0; }
   Dice& entropy() { return entropy_; }
