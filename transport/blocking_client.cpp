@@ -29,8 +29,8 @@ bool directory_is_there(const std::string& ipc_uri) {
   return std::filesystem::is_directory(socket.parent_path(), ignored);
 }
 
-// Was the instance of this socket killed? Its supervisor's lock is there, and nobody holds it: no
-// other broker will listen here. Where there is no lock nothing is known.
+// Was the instance of this socket killed? Its supervisor's lock is there, and unheld: no other
+// broker will listen here. Without a lock nothing is known.
 bool is_abandoned(const std::string& ipc_uri) {
   const std::filesystem::path socket = ipc_uri.substr(std::string_view("ipc://").size());
   const std::string dir = socket.parent_path();
@@ -83,7 +83,7 @@ Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration 
   auto client = Client::connect(**reactor, uri, std::move(options));
   if (!client) return tl::unexpected<Error>(client.error());
   auto parts = std::make_unique<Parts>(Parts{std::move(*reactor), std::move(*client)});
-  // An instance that is just ending takes no new clients, and then its directory goes.
+  // An instance that is ending takes no new clients, and then its directory goes.
   bool gone = false;
   const auto look = parts->reactor->every(
       kLookForDirectory, [&] { gone = uri.starts_with("ipc://") && !directory_is_there(uri); });

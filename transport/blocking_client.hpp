@@ -13,9 +13,9 @@ namespace holon::transport {
 
 class BlockingClient {
  public:
-  // Waits until the server has answered, also for one that is being restarted. Errors: not_found
-  // (no such ipc socket; where its directory is there, none within 2 s), disconnected (a socket
-  // nobody listens at, within the whole `timeout`), timed_out, invalid_argument.
+  // Waits until the server has answered, even if it is being restarted. Errors: not_found (no such
+  // ipc socket; where its directory is there, none within 2 s), disconnected (a socket nobody
+  // listens at, within the whole `timeout`), timed_out, invalid_argument.
   static Result<BlockingClient> connect(const std::string& uri, Duration timeout = 5000,
                                         Options options = {});
   BlockingClient(BlockingClient&&) noexcept;
@@ -56,7 +56,7 @@ class BlockingClient {
     return bad_chunk ? ended : bad_chunk;
   }
 
-  // For signals and timers beside a call, e.g. Ctrl-C during a stream; and for asynchronous calls.
+  // For signals and timers beside a call, e.g. Ctrl-C in a stream; and for asynchronous calls.
   Reactor& reactor();
   Client& client();
 

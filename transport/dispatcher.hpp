@@ -8,7 +8,7 @@
 
 namespace holon::transport {
 
-// Requests of unknown topics get Errc::unsupported.
+// Calls the handler of a request's topic. Unknown topics get Errc::unsupported.
 class Dispatcher {
  public:
   void add(std::string topic, RequestHandler handler) {

@@ -45,7 +45,7 @@ std::string runtime_base() {
     const char* dir = std::getenv(name);
     if (dir != nullptr && may_hold_sockets(dir)) return dir;
   }
-  // Nobody clears it up by age, as is done in /tmp.
+  // Files here are not cleared up by age, as they are in /tmp.
   const std::string own = users_dir();
   return may_hold_sockets(own) ? own : "/tmp";
 }

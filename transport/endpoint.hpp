@@ -7,11 +7,11 @@
 
 namespace holon::transport {
 
-// Where new runtime directories are made: $XDG_RUNTIME_DIR, else $TMPDIR, else /run/user/UID, else
+// The place for new runtime directories: $XDG_RUNTIME_DIR, else $TMPDIR, else /run/user/UID, else
 // /tmp: the first that may be written to and is short enough for a socket's path below it.
 std::string runtime_base();
-// Where somebody's runtime directories may be who had another environment: runtime_base(), and /tmp
-// beside /run/user/UID.
+// Places where runtime directories of a process with another environment may be: runtime_base(),
+// and /tmp beside /run/user/UID.
 std::vector<std::string> runtime_bases();
 
 // Makes (or accepts) a directory only its owner can enter. Empty `path`: a new one, holon-XXXXXX
@@ -19,16 +19,16 @@ std::vector<std::string> runtime_bases();
 // belongs to somebody else or others may enter), system.
 Result<std::string> make_runtime_dir(const std::string& path = "");
 
-// Is this what make_runtime_dir() calls a new one?
+// Is the name one that make_runtime_dir() gives to a new directory?
 bool is_runtime_dir_name(const std::string& name);
 
-// "ipc://DIR/NAME". Errors: out_of_range when DIR/NAME is longer than the 107 bytes a socket
-// address holds; the message says by how much.
+// The uri "ipc://DIR/NAME". Errors: out_of_range when DIR/NAME is longer than the 107 bytes a
+// socket address holds; the message says by how much.
 Result<std::string> ipc_uri(const std::string& dir, const std::string& name);
 
-// What stands at an ipc:// address now. A restarting server passes through `stale` or `absent`.
+// The state of an ipc:// address. A restarting server passes through `stale` or `absent`.
 enum class IpcState { absent, stale, alive };
-// Errors: invalid_argument (not an ipc address, too long), denied, system.
+// Looks at the address. Errors: invalid_argument (not an ipc address, too long), denied, system.
 Result<IpcState> probe_ipc(const std::string& uri);
 
 }  // namespace holon::transport

@@ -13,14 +13,14 @@ struct Principal {
   Kind kind = Kind::unknown;       // the rest means nothing then: tcp without keys proves nobody
   std::uint32_t uid = 0, gid = 0;  // of the process that connected, at that moment
   std::int64_t pid = 0;            // it may have ended since; 0: of a pid namespace not seen here
-  // key: by which the server knows it; the numbers mean nothing. munge: the address of its machine,
-  // whose process it is not known.
+  // key: the name by which the server knows it; the numbers mean nothing. munge: the address of its
+  // machine; its process is unknown.
   std::string name = {};
 
   bool operator==(const Principal&) const = default;
 };
 
-// The user's name, or his number where nobody knows it; who is unknown passes for this process's.
+// The user's name, or number if it has no name; an unknown principal counts as this process's user.
 std::string user_of(const Principal& who);
 
 }  // namespace holon::transport

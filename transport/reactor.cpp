@@ -91,7 +91,7 @@ bool can_be_read(void* socket) {
   return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
 }
 
-// ZeroMQ's threads begin with the first socket, and block signals only once they run: one that
+// ZeroMQ's threads begin with the first socket, and block signals only once they run: a signal that
 // comes before that would end the process through them, though it is watched for here.
 void start_threads(zmq::context_t& context) {
   sigset_t all, before;
@@ -210,7 +210,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     siginfo_t info{};
     const bool is_own =
         waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-    // Who reaps all children reaps this one: no descriptor is needed.
+    // A watch that reaps all children reaps this one: no descriptor is needed.
     if (!others_ || !is_own)
       if (auto watched = watch_pidfd(pid, *watch); !watched)
         return tl::unexpected<Error>(watched.error());
@@ -319,7 +319,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
       if (watch->live && can_be_read(watch->socket)) watch->callback();
   }
 
-  // Only those due at the begin: a timer that re-arms itself with 0 ms waits for the next turn.
+  // Timers due at the begin only: one that re-arms itself with 0 ms waits for the next turn.
   void dispatch_timers() {
     const std::int64_t now = clock_ns(CLOCK_MONOTONIC);
     std::vector<std::shared_ptr<Timer>> due;
@@ -379,7 +379,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     return {};
   }
 
-  // What is pending is read first: it would be delivered with its default action otherwise.
+  // A pending signal is read first: it would be delivered with its default action otherwise.
   void drop_signal(int signal) {
     auto watch = std::move(signals_[signal]);
     signals_.erase(signal);
@@ -459,8 +459,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
 
 namespace {
 
-// libzmq aborts the process when it finds no descriptor for its own threads. Those of a context, of
-// a socket with its monitor and connection, and of this loop are some 16.
+// libzmq aborts the process when it finds no descriptor for its own threads. A context, a socket
+// with its monitor and connection, and this loop need some 16.
 constexpr std::size_t kDescriptors = 24;
 
 Status find_descriptors() {

@@ -52,10 +52,10 @@ class Subscription {
   std::function<void()> on_cancel_;
 };
 
-// What to wait for on a file descriptor, and what came; hang-ups and errors come with every choice.
+// Events of a descriptor, to wait for or that came; hang-ups and errors come with every choice.
 enum FdEvents : unsigned { kReadable = 1, kWritable = 2, kHangUp = 4 };
 
-// How a child process ended. `status` is as in waitpid(2); `usage` includes the descendants it
+// The end of a child process. `status` is as in waitpid(2); `usage` includes the descendants it
 // waited for.
 struct ChildExit {
   pid_t pid = 0;
@@ -67,8 +67,8 @@ class Reactor {
  public:
   using Callback = std::function<void()>;
 
-  // `network`: what its servers and clients connect through, for as long as it lives; nullptr: the
-  // machine's own sockets. Errors: system (too few file descriptors are left).
+  // `network`: connects its servers and clients, for as long as it lives; nullptr: the machine's
+  // own sockets. Errors: system (too few file descriptors are left).
   static Result<std::unique_ptr<Reactor>> create(Network* network = nullptr);
   ~Reactor();
   Reactor(const Reactor&) = delete;
@@ -92,18 +92,18 @@ class Reactor {
   bool run_until(const std::function<bool()>& done, Duration timeout);
 
   // How long the next turn would wait for its timers, in ms: 0: something is to be done now,
-  // negative: there are none. Who steps through several reactors by turn(0) asks it.
+  // negative: there are none. For callers that step several reactors by turn(0).
   Duration idle_for() const;
 
   // Runs `callback` later in the same turn, before the turn-end hooks. Not cancellable: capture
   // what stays alive.
   void defer(Callback callback);
 
-  // Once, `delay` ms from now / each `period` ms (> 0). Driven by the monotonic clock: a step of
-  // the wall clock does not move them. Late periods are skipped, not made up for. O(log timers).
+  // Calls back once, `delay` ms from now / each `period` ms (> 0), by the monotonic clock: a step
+  // of the wall clock moves neither. Late periods are skipped, not made up for. O(log timers).
   [[nodiscard]] Subscription after(Duration delay, Callback callback);
   [[nodiscard]] Subscription every(Duration period, Callback callback);
-  // Once, when now() will be `when`, as the clock stands at this call; at once if that is past.
+  // Calls back once now() is `when`, by the clock as it is at this call; at once if that is past.
   [[nodiscard]] Subscription at(Time when, Callback callback);
 
   // Level-triggered; `callback` gets FdEvents bits. The descriptor stays the caller's and must
@@ -137,8 +137,8 @@ class Reactor {
   // Called after all turn-end hooks, and before each wait: the place to send what has been said.
   [[nodiscard]] Subscription before_waiting(Callback callback);
 
-  // What all ZeroMQ sockets of this reactor's thread are made from. They must be closed before the
-  // reactor ends: its end waits for them.
+  // The context from which all ZeroMQ sockets of this reactor's thread are made. They must be
+  // closed before the reactor ends: its end waits for them.
   zmq::context_t& zmq_context() const;
   Network* network() const;  // nullptr: the machine's own sockets
 

@@ -16,8 +16,8 @@ class RefusalCounts {
  public:
   static constexpr std::size_t kMostSources = 1'000;
 
-  // `source` is refused something. nullopt: it was within the last minute, too, and this one is
-  // counted. Else how many were only counted since it was told of. Where kMostSources were refused
+  // Counts a refusal to `source`. nullopt: a refusal within the last minute was told of, this one
+  // is only counted. Else the number only counted since then. If kMostSources were refused
   // something within the last minute, `source` becomes "others". O(log sources), O(sources) where
   // that many are known.
   std::optional<std::uint64_t> tell(std::string& source, Time now) {

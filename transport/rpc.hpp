@@ -35,7 +35,7 @@
 namespace holon::transport {
 
 // CURVE keys in Z85 text (40 characters); all empty: no encryption, which only ipc:// and loopback
-// addresses may have. Of a server of Server::listen() they say who the server is, not who the
+// addresses may have. In a server of Server::listen() they say who the server is, not who the
 // client is: any client that knows the server's public key is let in. Server::also_listen() knows
 // clients.
 struct Security {
@@ -45,18 +45,18 @@ struct Security {
 };
 
 struct Options {
-  // Bytes of a message, the envelope included, that is sent or received; larger ones are refused.
+  // The most bytes of a message, the envelope included, sent or received; larger ones are refused.
   std::size_t max_message = std::size_t{64} << 20;
-  // Of a server: the same for what its clients send it.
+  // For a server: the most bytes of a message from a client.
   std::size_t max_received = std::size_t{16} << 20;
-  // Bytes waiting for one slow peer before it counts as lost; of a client, for its server.
+  // Bytes waiting for one slow peer before it counts as lost; in a client, for its server.
   std::size_t max_backlog = std::size_t{80} << 20;
-  // Of a server: bytes waiting for all peers together before the slowest counts as lost.
+  // For a server: bytes waiting for all peers together before the slowest counts as lost.
   std::size_t max_unsent = std::size_t{128} << 20;
-  // Of a server: requests of one peer, and of all together, that wait for an answer.
+  // For a server: requests of one peer, and of all together, that wait for an answer.
   std::size_t max_open = 10'000, max_open_of_all = 50'000;
-  // Of a server: first words of the names of those for whom the last places are kept. Who claims
-  // such a name and is not favoured soon may lose the place again.
+  // For a server: first words of the names of clients for which the last places are kept. A client
+  // that has such a name and is not favoured soon may lose the place again.
   std::vector<std::string> kept_for;
   Duration heartbeat = 1000;      // ms of silence after which a sign of life is sent
   Duration peer_timeout = 20000;  // ms without any sign of life after which the peer is lost
@@ -71,7 +71,7 @@ using PeerId = Strong<struct PeerIdTag, std::uint64_t>;
 // One request as its sender knows it; never reused within a process.
 using CallId = Strong<struct CallIdTag, std::uint64_t>;
 
-// What was received and not understood, since the start.
+// Messages received and not understood, since the start.
 struct Counters {
   std::uint64_t malformed = 0;        // not an envelope, or an impossible one
   std::uint64_t unknown_version = 0;  // an envelope of a version this program does not speak
@@ -94,16 +94,16 @@ class Request {
   const std::string& topic() const;
   const std::string& path() const;  // "" for this instance, else the instance meant: "/3/7"
   const std::string& payload() const;
-  // Whoever looks at it from now on sees this payload: the part of it that its sender may ask.
+  // Replaces the payload for all later readers: by the part of it that its sender may ask.
   void rewrite(std::string payload) const;
   PeerId peer() const;  // 0 on a Client, whose only peer is its server
-  // Who sent it, by the kernel's word or by a key; on a Client unknown.
+  // The sender, by the kernel's word or by a key; unknown on a Client.
   Principal principal() const;
 
   void reply(std::string payload) const;
   void fail(Error error) const;
 
-  // A stream: any number of chunks, then end() (or fail()).
+  // Sends a stream: any number of chunks, then end() (or fail()).
   void send(std::string chunk) const;
   void end() const;
   // Bytes accepted for this peer and not yet taken over by the network; a producer should pause
@@ -114,7 +114,7 @@ class Request {
   // request.
   void on_failure(std::function<void(const Error&)> callback) const;
 
-  // True once answered, cancelled by its sender, or the peer was lost: nobody waits for more.
+  // Is it answered, cancelled by its sender, or the peer lost? Nobody waits for more then.
   bool done() const;
   // Called once when the sender cancels or is lost before the answer was complete. One callback per
   // request.
@@ -124,7 +124,7 @@ class Request {
   std::shared_ptr<RequestState> state_;
 };
 
-// An exception it lets out becomes an error answer.
+// Handles a request; an exception it lets out becomes an error answer.
 using RequestHandler = std::function<void(Request)>;
 using ReplyHandler = std::function<void(Result<std::string>)>;
 
@@ -142,7 +142,7 @@ struct StreamHandlers {
   std::function<void(Status)> on_end;  // exactly once, unless cancelled
 };
 
-// Who connected.
+// The peer that connected.
 struct PeerInfo {
   std::string name;
   std::int64_t pid = 0;
@@ -161,9 +161,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Beside that, for clients on other machines: over tcp at `socket` (listening_socket()), those
-  // that `admission` knows by their keys, under the names it knows them by (Principal). Returns the
-  // address. Errors: exists (it does so already), system.
+  // Listens beside that for clients on other machines: over tcp at `socket` (listening_socket()),
+  // those that `admission` knows by their keys, under the names it knows them by (Principal).
+  // Returns the address. Errors: exists (it does so already), system.
   Result<std::string> also_listen(UniqueFd socket, Admission admission);
 
   const std::string& uri() const;
@@ -176,23 +176,22 @@ class Server {
   // Passes a request on to `peer`, and its answer, stream or cancellation back. No timeout of its
   // own.
   void forward(PeerId peer, const Request& request, std::string path);
-  // No answer wanted; lost silently if the peer is.
+  // Sends a request without an answer; lost silently if the peer is.
   void notify(PeerId peer, std::string topic, std::string payload);
-  // The peer is told, and the handler is never called. Unknown and finished calls are ignored.
+  // Tells the peer; the handler is never called. Unknown and finished calls are ignored.
   void cancel(CallId call);
 
-  // From now on the peer is who it has proved to be by other means: so its next requests say.
+  // Sets who the peer has proved to be by other means, for its next requests.
   void prove(PeerId peer, const Principal& who);
-  // Unknown of a peer that is gone.
+  // The peer's principal; unknown if the peer is gone.
   Principal principal_of(PeerId peer) const;
-  // The bounds on what a peer may cost (Options) are not for this one, and its requests come first.
-  // One of another user (for_everybody) only keeps its place, beside those that its user may have.
+  // Lifts the bounds on what this peer may cost (Options) and serves its requests first. A peer of
+  // another user (for_everybody) only keeps its place, beside those that its user may have.
   void favour(PeerId peer);
-  // Its connection is over: it is told so, and may say hello again as a new peer.
+  // Ends the peer's connection: it is told so, and may say hello again as a new peer.
   void dismiss(PeerId peer);
-  // The end of this server: every peer is told that there is no more, new ones are not taken.
-  // `done` is called once all that was sent before has been read by those who are still there, or
-  // after `patience` ms.
+  // Ends this server: every peer is told that there is no more, new ones are not taken. `done` is
+  // called once peers still there have read all that was sent before, or after `patience` ms.
   void take_leave(Duration patience, std::function<void()> done);
 
   Counters counters() const;
@@ -218,15 +217,15 @@ class Client {
 
   const std::string& uri() const;
   bool connected() const;
-  // Why the server has no place for this client, as it said last; nullopt: it did not.
+  // Why the server has no place for this client, as it last said; nullopt: it did not say so.
   const std::optional<Error>& refusal() const;
 
   // Called for every connection made; `incarnation` differs from the last one when the server was
-  // restarted. Whoever keeps state at the server says hello again here: calls made inside go out
+  // restarted. A client with state at the server says hello again here: calls made inside go out
   // before those that waited.
   void on_connected(std::function<void(const PeerInfo& server)> callback);
-  // The connection broke or the server was silent for too long. Open calls have failed with
-  // Errc::disconnected.
+  // Called when the connection broke or the server was silent for too long. Open calls have failed
+  // with Errc::disconnected.
   void on_lost(std::function<void()> callback);
   void on_request(RequestHandler handler);
 

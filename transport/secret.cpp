@@ -19,8 +19,8 @@ std::string new_secret() {
   return secret;
 }
 
-// A pipe, since what is in it can be read once, and no limit on the size of files is for it.
-// Neither end ever waits: all is in it before it is handed over.
+// The secret is in a pipe, which can be read once and has no limit on the size of files. Neither
+// end ever waits: all is in it before it is handed over.
 Result<UniqueFd> secret_in_descriptor(std::string_view text) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0)

@@ -10,19 +10,18 @@
 
 namespace holon::transport {
 
-// 128 bits as 32 hexadecimal digits.
+// A secret of 128 bits, as 32 hexadecimal digits.
 std::string new_secret();
 
 // The end of a pipe that holds `text`, at most some 60 KB (where the kernel lets a user have larger
-// pipes, 500 KB); closed on exec unless it is passed on.
-// Errors: system.
+// pipes, 500 KB); closed on exec unless it is passed on. Errors: system.
 Result<UniqueFd> secret_in_descriptor(std::string_view text);
 
-// What secret_in_descriptor() has put there, once, by whoever inherited `fd`, which is closed.
-// Errors: invalid_argument (nothing of that kind; then it stays open unless it is a pipe).
+// Takes the text of secret_in_descriptor(), once, from the inherited `fd`, which is closed. Errors:
+// invalid_argument (nothing of that kind; then it stays open unless it is a pipe).
 Result<std::string> take_secret(int fd);
 
-// In a time that depends on their lengths only. An empty one is no secret and equals none.
+// Compares secrets in a time that depends on their lengths only. An empty one equals none.
 bool is_same_secret(std::string_view a, std::string_view b);
 
 }  // namespace holon::transport

@@ -45,7 +45,7 @@ Error too_much_unread(std::size_t unread, std::size_t most) {
           ""};
 }
 
-// Held for the life of a server at an ipc path; released by the kernel when the process dies.
+// A lock for the life of a server at an ipc path; released by the kernel when the process dies.
 Result<UniqueFd> lock_path(const std::string& path) {
   UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock)
@@ -80,7 +80,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     PeerId id;
     ConnectionId connection = 0;
     std::shared_ptr<Session> session;
-    bool kept_place = false;     // has one because of the name it gave
+    bool kept_place = false;     // has one because of its name
     bool is_among_last = false;  // it came when only places that are kept were free
     bool favoured = false;
     bool given_up = false;   // is lost soon: what was not sent leaves a gap, and nothing follows
@@ -160,13 +160,13 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto found = by_id_.find(id);
     if (found == by_id_.end() || std::exchange(found->second->favoured, true)) return;
     uncount(*found->second);
-    // What is another user's keeps that user's bounds, else they were none to who can speak for it.
+    // Another user's peer keeps that user's bounds, or one that speaks for it had none.
     if (shared_->bounded_user(found->second->session->principal())) return;
     found->second->session->favour();
     listener_of(found->second->connection).favour(found->second->connection);
   }
 
-  // Somebody whose user has too many connections stays unproved.
+  // A peer whose user has too many connections stays unproved.
   void prove(PeerId id, const Principal& who) {
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) return;
@@ -181,7 +181,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     peer.session->principal(who);
   }
 
-  // By the loop, as all losses: whoever asks for it is in the middle of something.
+  // The loop loses the peer, as in all losses: the caller is in the middle of something.
   void dismiss(PeerId id) {
     shared_->reactor.defer([weak = weak_from_this(), id] {
       if (const auto self = weak.lock()) self->lose(id);
@@ -275,7 +275,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
       return lose(peer->id);
     }
     peer->session->receive(std::move(*envelope), size);
-    // Whoever has read something of this session has read all that came before it.
+    // A client that has read something of this session has read all that came before it.
     if (peer->session->has_confirmed()) debts_.settle(from);
     if (peer->session->backlog() == 0) has_read_all(peer->id);
   }
@@ -338,8 +338,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (on_peer) on_peer(peer->id, {greeting->name, greeting->pid, greeting->incarnation});
   }
 
-  // The last places are kept for those whose names are in Options::kept_for. Who has only claimed
-  // such a name makes room for the next who does.
+  // The last places are kept for clients with names in Options::kept_for. A client that has only
+  // claimed such a name makes room for the next one that does.
   bool has_place(bool kept) {
     if (places_ == 0 || by_id_.size() < places_ - kept_) return true;
     if (!kept) return false;
@@ -353,8 +353,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  // Where all places are taken: the newest connection of whoever has most goes. One that has only
-  // claimed a kept place leaves that to those for whom it is kept, and the next one goes as well.
+  // If all places are taken, the newest connection of whoever has most goes. If it has only claimed
+  // a kept place, that stays for those it is kept for, and the next connection goes too.
   bool takes_place(const Holder& holder, bool kept) {
     for (;;) {
       const Holder gives = shares_.gives_to(holder);
@@ -376,7 +376,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // A process of this machine can connect from any address of the loopback, also to another address
-  // of the machine: all of them are one.
+  // of the machine: all of them count as one.
   Holder holder_of(const Principal& who, ConnectionId connection) {
     if (!shared_->options.for_everybody) return {};
     if (const auto user = shared_->bounded_user(who)) return {false, std::to_string(*user)};
@@ -393,10 +393,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     return tl::unexpected<Error>(std::move(why));
   }
 
-  // Its connection counts for its user no more.
+  // The peer's connection counts for its user no more.
   void uncount(Peer& peer) { shares_.remove(std::exchange(peer.holder, Holder())); }
 
-  // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
+  // The loop deals with losses: a sender must not find its own state changed by sending.
   void transmit(Peer& peer, std::string bytes) {
     if (closed_ || peer.given_up) return;
     Listener& listener = listener_of(peer.connection);
@@ -412,7 +412,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     dismiss(peer.id);
   }
 
-  // Of a peer that has said hello again over the same connection.
+  // Forgets a peer that has said hello again over the same connection.
   void forget(const std::shared_ptr<Peer> peer) {
     by_id_.erase(peer->id);
     by_connection_.erase(peer->connection);
@@ -430,7 +430,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto peer = found->second;
     forget(peer);
     if (closed_) return;
-    // Also to who has left too much unread: once, for there is no other session then.
+    // Even a peer that has left too much unread is told, once: there is no other session then.
     tell_anyway(peer->connection, {Kind::bye, 0, "", "", peer->last_word});
     listener_of(peer->connection).leave(peer->connection);
   }
@@ -452,7 +452,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     debts_are_due_ = true;
   }
 
-  // Where a connection may have ended. Of those with a session their losses tell.
+  // Settles debts where a connection may have ended. Losses tell of connections with a session.
   void settle_debts() {
     if (!std::exchange(debts_are_due_, false)) return;
     const std::string bye = encode({Kind::bye, 0, "", "", ""});
@@ -485,7 +485,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (const auto done = std::exchange(left_, [] {})) done();
   }
 
-  // While this process was stopped or got no processor, nothing was read: a peer's silence counts
+  // Nothing was read while this process was stopped or got no processor: a peer's silence counts
   // from when it reads again.
   void tick() {
     const std::int64_t now = monotonic_ms();

@@ -15,12 +15,12 @@ namespace {
 constexpr std::uint64_t kConfirmEvery = 1 << 20;  // bytes received between two confirmations
 constexpr std::size_t kEnvelopeRoom =
     64;  // bytes an envelope adds to topic, path and payload at most
-// Bytes of the requests of one client, and of all together, that wait for an answer.
+// Bytes of the open requests of one client, and of all together.
 constexpr std::size_t kMostOpenBytes = 32 << 20, kMostOpenBytesOfAll = 128 << 20;
-// Of one user, also where all together have what all may have: one of so many of max_open; bytes.
+// Bounds of one user, even if all together have all they may: this share of max_open; bytes.
 constexpr std::size_t kShareOfFloor = 100, kFloorOfBytes = 256 << 10;
-// Bytes of answers that one user of other machines leaves unread over all connections, from which
-// on no more requests of that user are served.
+// Bytes of unread answers, over all connections of one user of other machines, from which on no
+// more requests of that user are served.
 constexpr std::size_t kMostOwedToUser = 64 << 20;
 
 }  // namespace
@@ -127,7 +127,7 @@ Session::~Session() {
   shared_->owe_less(principal_, backlog());
 }
 
-// What is owed at the socket of this machine is bounded by its listener, which sees what the kernel
+// Bytes owed at the socket of this machine are bounded by its listener, which sees what the kernel
 // takes.
 void SessionShared::owe(const Principal& who, std::size_t bytes) {
   if (who.kind == Principal::Kind::munge && bytes > 0) owed_to_user[who.uid] += bytes;
@@ -193,7 +193,7 @@ void Session::uncount(const Incoming& request) {
   if (--of_user->second.requests == 0) shared_->open_by_user.erase(of_user);
 }
 
-// Over a network there may be somebody else's root, and an account with the number of our own.
+// Over a network a peer may be another machine's root, or an account with our own number.
 std::optional<std::uint32_t> SessionShared::bounded_user(const Principal& who) const {
   if (!options.for_everybody) return std::nullopt;
   if (who.kind == Principal::Kind::munge) return who.uid;
@@ -262,7 +262,7 @@ bool Session::is_possible(const Envelope& heartbeat) const {
   return heartbeat.id <= sent_ && is_known;
 }
 
-// A mark comes back at once. Only from a client: a server would send whatever its clients like.
+// Sends a mark back at once. Only a client does: a server would send whatever its clients like.
 void Session::on_heartbeat(const Envelope& heartbeat) {
   if (peer_.value() == 0 && !heartbeat.payload.empty()) send_heartbeat(heartbeat.payload);
   const std::uint64_t read = marks_ ? marks_->take(heartbeat.payload).value_or(0) : heartbeat.id;
@@ -285,13 +285,13 @@ void Session::send_mark() {
 
 void Session::keep_alive(std::int64_t since) {
   if (!open_ || last_sent_ > since) return;
-  // Also little has to be confirmed at some time.
+  // Even a few bytes have to be confirmed at some time.
   if (marks_ && !marks_->is_awaited()) return send_mark();
   send_heartbeat();
 }
 
-// What waits for an answer is kept, as it came. Texts are short: who sends a flood gets a flood of
-// these.
+// Requests that wait for an answer are kept, as they came. Texts are short: a flood of requests is
+// answered by a flood of these.
 std::optional<std::string> Session::too_many(const Envelope& request) const {
   if (request.id == 0 || favoured_) return std::nullopt;
   const Options& options = shared_->options;
@@ -495,7 +495,7 @@ void Session::put_on_wire(Envelope request) {
   send(std::move(request));
 }
 
-// The error comes from the loop, not from inside the call that made the request.
+// The loop reports the error, not the call that made the request.
 void Session::fail_later(std::uint64_t id, Error error) {
   shared_->reactor.defer([weak = weak_from_this(), id, error = std::move(error)] {
     if (const auto self = weak.lock()) self->finish(id, Kind::error, tl::unexpected<Error>(error));

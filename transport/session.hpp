@@ -21,7 +21,7 @@ namespace holon::transport {
 
 class Session;
 
-// Behind Request handles. Destroyed unanswered, it answers with an error.
+// The state behind Request handles. Destroyed unanswered, it answers with an error.
 struct RequestState {
   std::weak_ptr<Session> session;
   PeerId peer;
@@ -38,7 +38,7 @@ struct RequestState {
   ~RequestState();
 };
 
-// What all sessions of one Server or Client share.
+// State that all sessions of one Server or Client share.
 struct SessionShared {
   Reactor& reactor;
   Options options;
@@ -57,15 +57,15 @@ struct SessionShared {
   std::unordered_map<std::uint32_t, std::size_t> owed_to_user{};
   std::uint32_t own_user = geteuid();
 
-  // The user whose bounds this peer is under; nullopt: none, as of root and of our own user.
+  // The user whose bounds this peer is under; nullopt: none, as for root and our own user.
   std::optional<std::uint32_t> bounded_user(const Principal& who) const;
-  // Adds to owed_to_user, or takes away from it; of peers on this machine nothing is counted.
+  // Adds to owed_to_user, or takes away from it; peers on this machine are not counted.
   void owe(const Principal& who, std::size_t bytes);
   void owe_less(const Principal& who, std::size_t bytes);
   void serve(RequestHandler handler) {
     on_request = handler ? std::make_shared<const RequestHandler>(std::move(handler)) : nullptr;
   }
-  // Tells the request handler (bounds.hpp).
+  // Tells the request handler of a bound (bounds.hpp).
   void tell_bound(const Principal& who, std::string_view topic, const Error& why) const;
 };
 
@@ -81,14 +81,14 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Open: envelopes go out at once. Not open: calls wait for open(), everything else is dropped.
+  // Open: envelopes go out at once. Not open: calls wait for open(), the rest is dropped.
   bool is_open() const { return open_; }
   void open() { open_ = true; }  // then flush(), after those who want to speak first have spoken
   void flush();
   // Calls that were sent fail with `why`, requests received are cancelled, counts begin anew;
   // unsent calls stay.
   void lose(const Error& why);
-  // As lose(), for ever: unsent and all later calls fail too.
+  // Like lose(), for ever: unsent and all later calls fail too.
   void kill(const Error& why);
 
   void receive(Envelope envelope, std::size_t bytes);
@@ -101,21 +101,21 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void answer(std::uint64_t id, Kind kind, std::string payload);
   void send(Envelope envelope);
-  // Envelope in, bytes counted; for what needs no open session (hello, welcome).
+  // Sends an envelope and counts its bytes, even if the session is not open (hello, welcome).
   void send_now(const Envelope& envelope);
 
   void peer_limit(std::size_t max_message);  // the largest message the peer takes
   void principal(const Principal& who);
   const Principal& principal() const { return principal_; }
-  // How many requests wait for an answer, and of what size, is not bounded any more.
+  // Lifts the bounds on how many requests wait for an answer, and on their size.
   void favour() { favoured_ = true; }
-  // From the first message on: the peer's numbers of bytes are not believed any more, it confirms
-  // by marks.
+  // Lets the peer confirm by marks, from the first message on: its numbers of bytes are not
+  // believed.
   void ask_for_marks() { marks_.emplace(); }
   // Can the peer have received what this heartbeat confirms?
   bool is_possible(const Envelope& heartbeat) const;
   std::size_t backlog() const { return static_cast<std::size_t>(sent_ - confirmed_); }
-  // Has it confirmed anything that was sent to it?
+  // Has the peer confirmed anything that was sent to it?
   bool has_confirmed() const { return confirmed_ > 0; }
   PeerId peer() const { return peer_; }
   std::int64_t last_heard() const { return last_heard_; }
@@ -174,7 +174,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::int64_t last_heard_ = 0, last_sent_ = 0;
 };
 
-// Monotonic milliseconds: silence is measured with it.
+// Monotonic milliseconds, by which silence is measured.
 std::int64_t monotonic_ms();
 // A number that no other start of a process will have.
 std::uint64_t new_incarnation();

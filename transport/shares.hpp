@@ -15,7 +15,7 @@
 
 namespace holon::transport {
 
-// For whom a connection counts.
+// The user or stranger for whom a connection counts.
 struct Holder {
   bool is_stranger = false;
   // A user's number, or a stranger's address. "": the connection counts for nobody, as root's.
@@ -50,8 +50,8 @@ class Shares {
     if (places_ == 0) return kMost;
     return std::min(kMost, std::max<std::size_t>(places_ / kShare, 1));
   }
-  // From whom a newcomer of `holder` takes a place: who has most, and will still have no fewer than
-  // `holder` then. One that does not count: from nobody. O(holders).
+  // The holder from which a newcomer of `holder` takes a place: the one with most, if it will still
+  // have no fewer than `holder` then. A holder that does not count: none. O(holders).
   Holder gives_to(const Holder& holder) const {
     const Most user = most_of(false), address = most_of(true);
     if (holder.is_stranger) {

@@ -13,8 +13,8 @@ namespace holon::transport {
 
 namespace {
 
-// Whoever asks supervisor_lives() has the lock itself for a moment. One that was not taken for that
-// would let a living supervisor be thought dead for as long as it lives.
+// A caller of supervisor_lives() has the lock itself for a moment. A supervisor whose lock failed
+// for that would be thought dead for as long as it lives.
 bool lock_patiently(int fd) {
   constexpr int kTries = 200;
   constexpr auto kPause = std::chrono::milliseconds(1);

@@ -1,5 +1,5 @@
 // supervisor_lock.hpp - a sign of life in the runtime directory: a file that the supervisor holds a
-// lock on. By it a broker that is being started again is told from an instance that is gone.
+// lock on. It tells a broker that is being started again from an instance that is gone.
 #pragma once
 #include <string>
 
@@ -12,13 +12,13 @@ class SupervisorLock {
   // The name of the file.
   static constexpr const char* kFile = "supervisor";
 
-  // Takes nothing yet.
+  // Makes an object that holds no lock yet.
   explicit SupervisorLock(const std::string& runtime_dir) : file_(runtime_dir + "/" + kFile) {}
 
-  // Held for as long as this object lives, if nobody else has it. Makes the file. One that was held
-  // before is let go when the new one is there.
+  // Makes the file and takes its lock, if nobody else has it, for as long as this object lives. An
+  // earlier lock is let go when the new one is there.
   void take();
-  // Somebody has removed or replaced the file: the lock is still held, but nobody finds it.
+  // Was the file removed or replaced? The lock is still held then, but nobody finds it.
   bool is_lost() const;
 
  private:

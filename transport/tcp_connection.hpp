@@ -1,4 +1,4 @@
-// tcp_connection.hpp - a plain connection over tcp: for what comes before somebody has keys.
+// tcp_connection.hpp - a plain connection over tcp, for what comes before a client has keys.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace holon::transport {
 
-// To a host (a name or an IPv4 address) and port, within `patience` ms; the name is looked up
-// first, as long as that takes. The socket does not block. Errors: not_found (no such host),
+// Connects to a host (a name or an IPv4 address) and port, within `patience` ms; the name is looked
+// up first, as long as that takes. The socket does not block. Errors: not_found (no such host),
 // disconnected (nobody listens there), timed_out, system (no way leads there, and others).
 Result<UniqueFd> connect_tcp(const std::string& host, std::uint16_t port, Duration patience);
 

@@ -8,7 +8,7 @@
 
 namespace holon::transport {
 
-// -1: none.
+// A descriptor that is closed at the end; -1: none.
 class UniqueFd {
  public:
   UniqueFd() = default;
@@ -22,7 +22,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
-  // Somebody else closes it from now on.
+  // Gives the descriptor away: the caller closes it from now on.
   int release() { return std::exchange(fd_, -1); }
   // Closes what it owns and takes over `fd`.
   void reset(int fd = -1);
@@ -31,19 +31,19 @@ class UniqueFd {
   int fd_ = -1;
 };
 
-// Puts /dev/null in the place of those of the descriptors 0, 1 and 2 that are closed, lest the next
-// socket or pipe becomes somebody's standard output.
+// Opens /dev/null as those of the descriptors 0, 1 and 2 that are closed, lest the next socket or
+// pipe becomes somebody's standard output.
 void take_standard_descriptors();
 
-// How many more descriptors this process may open, as its limit stands now.
+// The number of further descriptors that this process may open, as its limit stands now.
 std::size_t free_descriptors();
 
-// Errors: system, if this process may open less than `least` descriptors.
+// Checks the limit. Errors: system, if this process may open less than `least` descriptors.
 Status check_descriptor_limit(std::uint64_t least);
 
-// Raises this process's soft limit of open descriptors to its hard one, or a million: whoever has
-// one for each task or client needs more than the usual 1024. Returns the soft limit there was, for
-// what it starts (0: unknown).
+// Raises this process's soft limit of open descriptors to its hard one, or a million: a process
+// with one for each task or client needs more than the usual 1024. Returns the former soft limit,
+// for what it starts (0: unknown).
 std::uint64_t raise_descriptor_limit();
 
 }  // namespace holon::transport

@@ -77,8 +77,8 @@ const msgpack::object& object(const void* value) {
   return *static_cast<const msgpack::object*>(value);
 }
 
-// The place of `name` in `fields`, looked for from `hint` on and then from the front; their number
-// if it is not there. O(1) where the names come in their own order.
+// The place of `name` in `fields`, looked for from `hint` on and then from the front; the number of
+// fields if it is not there. O(1) where the names come in their own order.
 std::size_t place_of(std::string_view name, const detail::Fields& fields, std::size_t hint) {
   for (std::size_t i = hint; i < fields.count; ++i)
     if (fields.names[i] == name) return i;
@@ -144,7 +144,7 @@ void Writer::real(double value) {
 }
 void Writer::text(std::string_view value) {
   StringSink sink{bytes_};
-  // A msgpack str is UTF-8, and readers in other languages fail at one that is not. JSON knows text
+  // A msgpack str is UTF-8, and readers in other languages fail at another one. JSON knows text
   // only.
   if (detail_ == Detail::full || is_utf8(value))
     packer(sink).pack_str(length(value.size()));

@@ -23,20 +23,19 @@
 
 namespace holon::transport {
 
-// Nesting a payload may have; a tree listing uses two levels an instance.
+// The deepest nesting of a payload; a tree listing uses two levels an instance.
 inline constexpr std::size_t kMaxDepth = 256;
-// Elements of all its containers together: parsed, each takes 24 bytes.
+// The most elements of all its containers together: parsed, each takes 24 bytes.
 inline constexpr std::size_t kMaxElements = 4'000'000;
 
-// Errc::protocol unless `bytes` are exactly one well-formed msgpack value no deeper than kMaxDepth,
-// and of no more than kMaxElements.
-// O(length).
+// Checks that `bytes` are exactly one well-formed msgpack value no deeper than kMaxDepth, and of no
+// more than kMaxElements. Errors: protocol. O(length).
 Status check_msgpack(std::string_view bytes);
 
 namespace detail {
 
-// What a Writer leaves out of a message: what its reader would put there itself, or nothing (and a
-// real number stays one, whatever its value is).
+// How much a Writer writes of a message. brief: not what its reader would put there itself. full:
+// all (and a real number stays one, whatever its value is).
 enum class Detail { brief, full };
 
 // Appends values to `bytes`.
@@ -58,8 +57,8 @@ class Writer {
   Detail detail_;
 };
 
-// A view of one value in a parsed message. Everything that asks for a type the value does not have,
-// or a number out of the range, throws an exception that names `field`, where in the message it is.
+// A view of one value in a parsed message. A question for a type the value does not have, or for a
+// number out of the range, throws an exception that names `field`, its place in the message.
 class Value {
  public:
   Value(const void* object, std::string_view field) : object_(object), field_(field) {}
@@ -73,7 +72,7 @@ class Value {
   std::size_t entries() const;  // of a map
   Value key(std::size_t i) const;
   Value mapped(std::size_t i) const;
-  // The same; it is the value of the struct's member `field`.
+  // The mapped value, as that of the struct's member `field`.
   Value mapped(std::size_t i, std::string_view field) const { return {mapped(i).object_, field}; }
   [[noreturn]] void refuse(const char* expected) const;
 
@@ -82,10 +81,10 @@ class Value {
   std::string_view field_;  // of the struct it is in; empty: in none
 };
 
-// Calls read(root, out) with the value that `bytes` are. Errors: protocol, also what `read` throws.
+// Parses `bytes` and calls read(root, out). Errors: protocol, also what `read` throws.
 Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out);
 
-// The names in "a, b, c".
+// Splits the names in "a, b, c".
 template <std::size_t count>
 consteval std::array<std::string_view, count> split_names(std::string_view list) {
   std::array<std::string_view, count> names;
@@ -127,9 +126,9 @@ void write(Writer& to, const T& value);
 template <class T>
 void read(const Value& from, T& value);
 
-// How a member is written and read, by its type alone: structs have far more members than those
-// have types, and each function of a template costs every file that needs it. So the loops over
-// the members are no templates.
+// Functions that write and read a member, by its type alone: structs have far more members than
+// those have types, and each function of a template costs every file that needs it. So the loops
+// over the members are no templates.
 struct Handling {
   void (*write)(Writer& to, const void* member);
   void (*read)(const Value& from, void* member);
@@ -156,7 +155,7 @@ struct Fields {
 };
 
 void write_fields(Writer& to, const Fields& fields, const void* const* members);
-// Only those that are not equal to the one in `plain`.
+// Writes only members that are not equal to those of `plain`.
 void write_fields(Writer& to, const Fields& fields, const void* const* members,
                   const void* const* plain, const Equal* equals);
 void read_fields(const Value& from, const Fields& fields, void* const* members);
@@ -179,7 +178,7 @@ void write_struct(Writer& to, const T& value) {
   });
 }
 
-// One that has no fields takes any value.
+// Reads a struct; one that has no fields takes any value.
 template <Struct T>
 void read_struct(const Value& from, T& value) {
   value.with_fields([&from]<class... Field>(Field&... field) {
@@ -268,8 +267,8 @@ std::string pack(const T& value) {
   return bytes;
 }
 
-// Absent keys keep T's defaults, unknown ones are skipped. Errors: protocol, saying what does not
-// fit.
+// Unpacks a message. Absent keys keep T's defaults, unknown ones are skipped. Errors: protocol,
+// saying what does not fit.
 template <class T>
 Result<T> unpack(std::string_view bytes) {
   T value{};

@@ -110,8 +110,8 @@ std::string encode(const Envelope& envelope) {
   return bytes;
 }
 
-// Flat arrays only (depth 1, few places), so that the claimed sizes cannot make msgpack allocate
-// much.
+// Decodes flat arrays only (depth 1, few places), so that the claimed sizes cannot make msgpack
+// allocate much.
 tl::expected<Envelope, DecodeError> decode(std::string_view bytes) {
   try {
     const msgpack::unpack_limit limit(kMaxPlaces, 0, bytes.size(), bytes.size(), bytes.size(), 1);

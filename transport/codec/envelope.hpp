@@ -37,7 +37,7 @@ std::string encode(const Envelope& envelope);
 
 struct DecodeError {
   Error error;                              // protocol, or unsupported for an unknown version
-  std::optional<std::uint64_t> request_id;  // where the sender waits for an answer to it
+  std::optional<std::uint64_t> request_id;  // if the sender waits for an answer
 };
 
 // Never throws and allocates no more than a constant times the length of `bytes`.
@@ -45,7 +45,7 @@ tl::expected<Envelope, DecodeError> decode(std::string_view bytes);
 
 // Payload of Kind::error.
 std::string encode_error(const Error& error);
-// What cannot be understood becomes Errc::protocol.
+// Errors that cannot be understood become Errc::protocol.
 Error decode_error(std::string_view payload);
 
 // Payload of Kind::hello and Kind::welcome.

@@ -24,7 +24,7 @@
     return visit(__VA_ARGS__);                              \
   }
 
-// The same for a struct of which most members have their default: those are left out.
+// HOLON_FIELDS for a struct whose members mostly have their defaults: those are left out.
 #define HOLON_FIELDS_WITHOUT_DEFAULTS(...)     \
   static constexpr bool kOmitsDefaults = true; \
   HOLON_FIELDS(__VA_ARGS__)

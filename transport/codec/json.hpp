@@ -14,7 +14,7 @@ namespace holon::transport {
 
 namespace detail {
 
-// `bytes`: msgpack. `indent`: of each level; negative: all on one line.
+// `bytes`: msgpack. `indent`: blanks a level; negative: all on one line.
 std::string json_of(std::string_view bytes, int indent);
 Result<std::string> msgpack_of(std::string_view json);
 
@@ -28,7 +28,7 @@ std::string to_json(const T& value, int indent = -1) {
   return detail::json_of(bytes, indent);
 }
 
-// Errors: invalid_argument (this is no JSON), protocol (a field does not fit).
+// Reads a struct. Errors: invalid_argument (this is no JSON), protocol (a field does not fit).
 template <class T>
 Result<T> from_json(std::string_view json) {
   const auto bytes = detail::msgpack_of(json);

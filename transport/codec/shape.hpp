@@ -22,13 +22,13 @@ struct Shape {
   // integer: the range.
   std::int64_t min = 0;
   std::uint64_t max = 0;
-  // object: the struct's name, its fields' names, the JSON of one that was not touched.
+  // object: the struct's name, its fields' names, the JSON of an untouched one.
   std::string_view name = {};
   std::span<const std::string_view> fields = {};
   std::string (*defaults)() = nullptr;
-  // Reads one, and writes it again. Errors: those of from_json().
+  // Reads one from JSON, and writes it again. Errors: those of from_json().
   Result<std::string> (*reread)(std::string_view json) = nullptr;
-  // object: of its fields; list, set, map: of an element; pair: of both.
+  // Shapes of the parts. object: its fields; list, set, map: an element; pair: both.
   std::span<const ShapeOf> parts = {};
 };
 
@@ -106,7 +106,7 @@ Shape shape_of() {
 }  // namespace holon::transport
 }
 
-// A request and what answers it. An `answer` that is a stream comes in any number of parts.
+// A request and its answer. An `answer` that is a stream comes in any number of parts.
 struct Topic {
   std::string_view name;
   ShapeOf request = nullptr;

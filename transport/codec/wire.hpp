@@ -13,7 +13,7 @@ enum class SendOutcome { sent, no_peer, full };
 
 class Wire {
  public:
-  // ZMQ_EVENT_* of the monitor, connection by connection, and the value that comes with it.
+  // Called with each ZMQ_EVENT_* of the monitor, and the value that comes with it.
   using OnEvent = std::function<void(int event, std::uint32_t value)>;
 
   // on_readable: the socket has messages. Throws zmq::error_t.
@@ -25,8 +25,8 @@ class Wire {
   Status watch(std::function<void()> on_readable, OnEvent on_event);
   zmq::socket_t& socket() { return socket_; }
 
-  // Takes over large strings instead of copying them. `identity`: of the peer, for a ROUTER; else
-  // empty.
+  // Sends bytes, taking over large strings instead of copying them. `identity`: the peer's, for a
+  // ROUTER; else empty.
   SendOutcome send(const std::string& identity, std::string bytes);
 
  private:

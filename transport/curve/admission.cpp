@@ -34,7 +34,7 @@ Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t por
   TcpSocket socket;
   socket.fd = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   socklen_t length = sizeof at;
-  // One that is named is taken again at once after a restart.
+  // A port that is named is taken again at once after a restart.
   const int again = port == 0 ? 0 : 1;
   if (socket.fd) setsockopt(socket.fd.get(), SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   if (!socket.fd || bind(socket.fd.get(), reinterpret_cast<sockaddr*>(&at), length) != 0 ||

@@ -11,8 +11,8 @@
 namespace holon::transport {
 namespace {
 
-// A connection that is gone already leaves its descriptor to others: the address of one of those is
-// told then, or none.
+// A connection that is gone has left its descriptor to others: then the address is that of another
+// connection, or none.
 std::string source_of(std::uint32_t descriptor) {
   sockaddr_in from{};
   socklen_t length = sizeof from;

@@ -15,15 +15,15 @@ class Callers {
  public:
   using Refused = std::function<void(const std::string& source, const std::string& why)>;
 
-  // The events it wants to hear.
+  // The events that hear() needs.
   static int events();
-  // `number`: ZMQ_EVENT_*. `value`: a descriptor, or of a failed handshake the reason. `refused` is
-  // called where that makes it known that somebody was not let in.
+  // `number`: ZMQ_EVENT_*. `value`: a descriptor, or the reason of a failed handshake. Calls
+  // `refused` when an event shows that a client was not let in.
   void hear(int number, std::uint32_t value, const Refused& refused);
 
  private:
   std::map<std::uint32_t, std::string> sources_;  // by descriptor
-  std::string failed_;  // why the handshake of the connection that ends next did
+  std::string failed_;  // why the handshake failed on the connection that ends next
 };
 
 }  // namespace holon::transport

@@ -11,7 +11,7 @@ namespace {
 constexpr const char* kAddress = "inproc://zeromq.zap.01";
 constexpr std::size_t kKeyBytes = 32;
 
-// Of a ZAP request: version, id, domain, address, routing id, mechanism, credentials.
+// Places in a ZAP request: version, id, domain, address, routing id, mechanism, credentials.
 constexpr std::size_t kVersion = 0, kId = 1, kSource = 3, kMechanism = 5, kKey = 6, kFrames = 7;
 
 std::string key_text(const std::string& bytes) {

@@ -10,7 +10,7 @@ namespace holon::transport {
 
 class Gatekeeper {
  public:
-  // One a reactor, and before the server's socket is bound. Throws zmq::error_t.
+  // One a reactor, made before the server's socket is bound. Throws zmq::error_t.
   Gatekeeper(Reactor& reactor, const Admission& admission);
   Gatekeeper(const Gatekeeper&) = delete;
   Gatekeeper& operator=(const Gatekeeper&) = delete;

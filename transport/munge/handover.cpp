@@ -27,17 +27,17 @@ std::string words(const char* what, const std::string& name, const std::string& 
 }
 constexpr const char* kAsks = "holon asks for";
 constexpr const char* kGives = "holon gives";
-constexpr const char* kCredential = "MUNGE:";  // each begins so
+constexpr const char* kCredential = "MUNGE:";  // the beginning of each
 
 Status send_line(int fd, const std::string& text) {
   const std::string line = text + "\n";
-  // It fits into what the kernel keeps for a connection.
+  // The line fits into what the kernel keeps for a connection.
   if (send(fd, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size()))
     return {};
   return fail(Errc::system, std::strerror(errno), "tcp");
 }
 
-// Appends what has come. False at the end of it, and where a line is too long.
+// Appends the bytes that have come. False at the end of them, or if a line is too long.
 bool read_some(int fd, std::string& line) {
   std::array<char, 4096> piece{};
   const ssize_t n = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
@@ -65,9 +65,8 @@ bool is_gone(int fd) {
   return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-// The text of a credential of this user's that begins with these words, without them. libmunge is
-// not asked about what is no credential: the daemon takes its time, and an empty text is for
-// libmunge the caller's mistake.
+// The text after `begin` in a credential of this user. libmunge is not asked about other text: the
+// daemon takes its time, and libmunge takes an empty text for the caller's mistake.
 Result<std::string> text_behind(const Munge& munge, const std::string& credential,
                                 const std::string& begin, const std::string& where) {
   if (!credential.starts_with(kCredential))
@@ -81,7 +80,7 @@ Result<std::string> text_behind(const Munge& munge, const std::string& credentia
 
 }  // namespace
 
-// FNV-1a: both ends have to come to the same.
+// The hash is FNV-1a: both ends have to come to the same ports.
 std::vector<std::uint16_t> handover_ports(const std::string& name) {
   constexpr std::uint64_t kFirst = 20'000, kCount = 12'000, kPorts = 4;
   std::uint64_t hash = 14'695'981'039'346'656'037U;
@@ -94,7 +93,7 @@ std::vector<std::uint16_t> handover_ports(const std::string& name) {
 
 Result<std::unique_ptr<Handover>> Handover::open(Reactor& reactor, Munge munge, std::string name,
                                                  std::string text) {
-  // Where no daemon answers nobody could be answered.
+  // Without a daemon no asker could be answered.
   if (const auto works = munge.seal(""); !works) return tl::unexpected(works.error());
   std::unique_ptr<Handover> made(
       new Handover(reactor, std::move(munge), std::move(name), std::move(text)));
@@ -139,7 +138,7 @@ void Handover::let_in() {
   asker->patience = reactor_.after(kAskerPatience, [this, asker] { askers_.erase(asker); });
 }
 
-// Where this process has no descriptor left, who waits to be let in would wake it in each turn.
+// Rests: without a free descriptor, waiting askers would wake this process in each turn.
 void Handover::rest() {
   incoming_.cancel();
   rested_ = reactor_.after(kRest, [this] {
@@ -147,7 +146,7 @@ void Handover::rest() {
   });
 }
 
-// Whoever is refused is told nothing. The daemon is not asked for those that have given up while it
+// A refused asker is told nothing. The daemon is not asked for askers that have given up while it
 // took its time for others.
 void Handover::read(Askers::iterator asker) {
   const bool goes_on = read_some(asker->fd.get(), asker->line);

@@ -27,7 +27,7 @@ std::vector<std::uint16_t> handover_ports(const std::string& name);
 // The side that has the text.
 class Handover {
  public:
-  // Listens at the first free one of handover_ports() of this machine, until this object's end.
+  // Listens at the first free one of handover_ports() of this machine, until the object's end.
   // Errors: unsupported (no daemon answers), system (no port is free).
   static Result<std::unique_ptr<Handover>> open(Reactor& reactor, Munge munge, std::string name,
                                                 std::string text);
@@ -61,10 +61,10 @@ class Handover {
   Askers askers_;  // the oldest first
 };
 
-// The other side: asks at `port` of `host`, one of handover_ports(), for the text of this name. It
-// waits at most `patience` ms for the connection and as long again for the answer; looking up the
+// The other side: asks at `port` of `host`, one of handover_ports(), for the text of this name.
+// Waits at most `patience` ms for the connection and as long again for the answer; looking up the
 // host's name and the daemon of this machine take their own time. Errors: disconnected (nobody is
-// there), timed_out, denied (who is there is none of this user's, or has another text), unsupported
+// there), timed_out, denied (the other side is not this user's, or has another text), unsupported
 // (no daemon answers here), not_found (no such host), system.
 Result<std::string> ask_for_handover(const Munge& munge, const std::string& host,
                                      std::uint16_t port, const std::string& name,

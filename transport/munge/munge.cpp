@@ -41,7 +41,7 @@ struct Munge::Library {
 
 namespace {
 
-// What libmunge allocates with malloc(3).
+// Frees what libmunge allocates with malloc(3).
 struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
@@ -104,7 +104,7 @@ Result<std::string> Munge::seal(const std::string& text) const {
   return encode(text, true);
 }
 
-// What the daemon takes by itself may be no encryption at all.
+// The daemon's default cipher may be no encryption at all.
 Result<std::string> Munge::encode(const std::string& text, bool sealed) const {
   const MungeContext context(library_->create, library_->destroy);
   if (!socket_.empty()) library_->set(context.get(), MUNGE_OPT_SOCKET, socket_.c_str());

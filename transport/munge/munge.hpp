@@ -13,14 +13,14 @@ namespace holon::transport {
 
 class Munge {
  public:
-  // `socket`: of the daemon; "": libmunge's own. Errors: unsupported (no libmunge here, or holon
-  // was built without its header).
+  // `socket`: the daemon's; "": libmunge's own. Errors: unsupported (no libmunge here, or holon was
+  // built without its header).
   static Result<Munge> load(const std::string& socket);
 
   // A credential of this process's user. Errors: unsupported (no daemon answers).
   Result<std::string> encode(const std::string& text) const;
 
-  // The same, encrypted, and good for processes of this process's user only. Errors: unsupported
+  // An encrypted credential, good for processes of this process's user only. Errors: unsupported
   // (no daemon answers, or it cannot encrypt).
   Result<std::string> seal(const std::string& text) const;
 
@@ -29,8 +29,8 @@ class Munge {
     std::string text;
     std::string address;  // of the machine where it was made, as its daemon says; "": unknown
   };
-  // Errors: denied (forged, expired, shown before, or for another user), unsupported (no daemon
-  // answers).
+  // Decodes a credential. Errors: denied (forged, expired, shown before, or for another user),
+  // unsupported (no daemon answers).
   Result<Proof> decode(const std::string& credential) const;
 
  private:

@@ -1,4 +1,4 @@
-// proof.hpp - by which a client that nobody knows proves over tcp which user it is: a MUNGE
+// proof.hpp - how a client with an unknown key proves over tcp which user it is: by a MUNGE
 // credential that is good for one connection only, since it names the keys of both ends.
 #pragma once
 #include <optional>
@@ -9,24 +9,24 @@
 
 namespace holon::transport {
 
-// "user.prove", the first request of such a client.
+// The first request of such a client, "user.prove".
 struct ProveRequest {
   std::string credential;  // of MUNGE, over text_to_prove()
   HOLON_FIELDS(credential)
 };
 
-// Public keys, Z85 text. Somebody who has the credential of one connection has neither the secret
-// key of its client nor another connection that it is good for.
+// The text of a credential; keys are public, Z85 text. A thief of one connection's credential has
+// neither its client's secret key nor another connection that it is good for.
 std::string text_to_prove(const std::string& server_key, const std::string& client_key);
 
-// "tcp://HOST:PORT?key=HEX": where a server is reached, and its public key, by which a client knows
-// that it is that server.
+// "tcp://HOST:PORT?key=HEX": the address of a server and its public key, by which a client
+// recognises it.
 struct KeyedAddress {
   std::string uri;         // "tcp://HOST:PORT"
   std::string server_key;  // Z85 text
 };
 std::string keyed_uri(const KeyedAddress& address);
-// nullopt: an address without a key. Errors: invalid_argument (a key that is none).
+// Parses an address; nullopt: it has no key. Errors: invalid_argument (a key that is none).
 Result<std::optional<KeyedAddress>> parse_keyed_uri(const std::string& uri);
 
 }  // namespace holon::transport

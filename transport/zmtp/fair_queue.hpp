@@ -20,7 +20,7 @@ class FairQueue {
   using Member = std::uint64_t;
   using Group = std::int64_t;
 
-  // A new member with nothing to be served.
+  // Adds a member with nothing to be served.
   void join(Member member, Group group) {
     members_[member] = {group, 0, false, false};
     ++groups_[group].members;
@@ -33,7 +33,7 @@ class FairQueue {
     if (--group->second.members == 0) groups_.erase(group);
     members_.erase(found);
   }
-  // Served before everybody who is not favoured.
+  // Serves the member before everybody who is not favoured.
   void favour(Member member) {
     const auto found = members_.find(member);
     if (found == members_.end() || found->second.favoured) return;
@@ -43,7 +43,7 @@ class FairQueue {
     set_ready(member, was_ready);
   }
 
-  // Does `member` have something to be served? O(log members).
+  // Sets whether `member` has something to be served. O(log members).
   void set_ready(Member member, bool ready) {
     const auto found = members_.find(member);
     if (found == members_.end() || found->second.ready == ready) return;
@@ -68,7 +68,7 @@ class FairQueue {
     }
   }
 
-  // What the group of `member` has used; less than anything for who is favoured or unknown.
+  // The use of `member`'s group; less than any use for a favoured or unknown member.
   std::int64_t used(Member member) const {
     const auto found = members_.find(member);
     if (found == members_.end() || found->second.favoured) return -1;
@@ -76,13 +76,13 @@ class FairQueue {
   }
 
   bool empty() const { return favoured_.empty() && order_.empty(); }
-  // Who is to be served; nobody is removed.
+  // The member to be served next; it is not removed.
   std::optional<Member> next() const {
     if (!favoured_.empty()) return favoured_.begin()->second;
     if (order_.empty()) return std::nullopt;
     return groups_.at(order_.begin()->second).ready.begin()->second;
   }
-  // `member` was served for `cost` (any unit, > 0).
+  // Counts that `member` was served for `cost` (any unit, > 0).
   void charge(Member member, std::int64_t cost) {
     const auto found = members_.find(member);
     if (found == members_.end()) return;

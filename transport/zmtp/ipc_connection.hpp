@@ -1,4 +1,4 @@
-// ipc_connection.hpp - how one connection of an IpcListener stands. Private to transport/.
+// ipc_connection.hpp - the state of one connection of an IpcListener. Private to transport/.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct IpcConnection {
   ConnectionId id;
   UniqueFd fd;
   Principal who;
-  std::int64_t group = 0;  // with whom it shares
+  std::int64_t group = 0;  // shared with others: see group_of()
   Zmtp zmtp;
   InBytes in;  // read and not dealt with, from `at` on
   std::size_t at = 0;

@@ -71,7 +71,7 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
   }
 
  private:
-  // Nobody listens, or not yet: asked again after a while.
+  // Connects; if nobody listens, or not yet, tries again after a while.
   void connect() {
     if (closed_) return;
     fd_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -137,7 +137,7 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
     return good;
   }
 
-  // What a message said may have closed the line, or had it made anew.
+  // Is this still the connection? A message may have closed the line, or had it made anew.
   bool made_for(int connection) const { return !closed_ && fd_ && fd_.get() == connection; }
 
   bool take(const Zmtp::Step& step) {
@@ -165,7 +165,7 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
     return true;
   }
 
-  // What cannot be written shows in the next reading, behind what the other side has said before.
+  // A failed write shows in the next reading, behind what the other side has said before.
   void flush() {
     if (!fd_) return;
     if (!out_.write_to(fd_.get())) out_.clear();

@@ -70,7 +70,7 @@ std::size_t most_connections() {
                     kMaxConnections);
 }
 
-// What the kernel is asked to tell of this connection follows from how it stands.
+// The events to be told of this connection follow from its state.
 std::uint32_t events_for(const IpcConnection& c) {
   std::uint32_t wanted = c.out.size() > 0 && !c.unflushed ? EPOLLOUT : 0U;
   if (c.left || (!c.has_message && !c.choked))
@@ -105,7 +105,7 @@ Status IpcListener::open(const std::string& path) {
   return {};
 }
 
-// The caller holds the path's lock: a socket that is there is a dead process's.
+// A socket that is there is a dead process's: the caller holds the path's lock.
 Status IpcListener::bind(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -192,7 +192,7 @@ void IpcListener::on_ready() {
   const int n = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
   const auto is_listener = [](const epoll_event& e) { return e.data.u64 == 0; };
   if (std::any_of(events.begin(), events.begin() + std::max(n, 0), is_listener)) accept_some();
-  // Who has used least is read first; it matters only where there is not time for all.
+  // Connections that have used least are read first; it matters only if time is short.
   const auto used = [this](const epoll_event& e) { return queue_.used(e.data.u64); };
   std::sort(events.begin(), events.begin() + std::max(n, 0),
             [&](const auto& a, const auto& b) { return used(a) < used(b); });
@@ -203,13 +203,13 @@ void IpcListener::on_ready() {
     if (c == nullptr || c->doomed) continue;
     if (event.events & EPOLLOUT) flush(*c);
     const bool is_over = (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
-    // The kernel may not know yet that the connection is to be read again. What its peer wrote
-    // before it closed is read first.
+    // The kernel may not know yet that the connection is to be read again. Bytes that its peer
+    // wrote before it closed are read first.
     const bool is_to_be_read = (events_for(*c) & EPOLLIN) != 0;
     if ((event.events & EPOLLIN) != 0 || (is_over && is_to_be_read)) {
       read(*c);
     } else if (is_over) {
-      // Nothing is read of it now. If a message of it is to be served, its end is seen after that.
+      // Nothing is read of it now. If it has a message to be served, its end is seen after that.
       if (!c->has_message || c->choked) doom(*c);
     }
     if (monotonic_us() > until) break;  // level-triggered: the rest is told again
@@ -234,7 +234,7 @@ void IpcListener::read(IpcConnection& c) {
     c.at = 0;
   }
   const auto size = static_cast<std::size_t>(n);
-  // Grown by doubling as it comes, not by what a header claims.
+  // The buffer doubles as bytes come, and does not grow by what a header claims.
   c.in.append(scratch_.data(), size);
   begun_ += size;
   advance(c);
@@ -269,7 +269,7 @@ void IpcListener::advance(IpcConnection& c) {
   settle(c);
 }
 
-// What was kept of messages that are not complete is bounded over all connections.
+// Bounds, over all connections, what was kept of messages that are not complete.
 void IpcListener::bound_begun() {
   while (begun_ > kMaxBegun) {
     IpcConnection* const largest =
@@ -303,7 +303,7 @@ void IpcListener::serve() {
   if (!queue_.empty()) again_ = reactor_.after(0, [this] { serve_soon(); });
 }
 
-// REQUIRES: it has a message and is not choked.
+// REQUIRES: the connection has a message and is not choked.
 void IpcListener::serve_one(IpcConnection& first) {
   const ConnectionId id = first.id;
   const std::int64_t begin = monotonic_us();
@@ -330,7 +330,7 @@ void IpcListener::serve_one(IpcConnection& first) {
   queue_.charge(id, monotonic_us() - begin + 1);
 }
 
-// Whether its message is served, and what it waits for, follow from how it stands.
+// Updates whether its message is served, and the events it waits for, to its state.
 void IpcListener::settle(IpcConnection& c) {
   if (c.doomed || c.serving) return;
   if (c.at == c.in.size()) {
@@ -378,7 +378,7 @@ bool IpcListener::send(ConnectionId id, std::string bytes) {
   return !c->doomed;
 }
 
-// Bytes that all are owed of whom `c` is one.
+// Bytes owed to all connections of the kind of `c`, favoured or not.
 std::size_t& IpcListener::unsent_with(const IpcConnection& c) {
   return c.favoured ? unsent_favoured_ : unsent_;
 }
@@ -431,9 +431,9 @@ void IpcListener::silence(IpcConnection& c) {
   c.out.clear();
 }
 
-// It does not take what it is sent. A ZeroMQ socket that its owner does not read does not see the
-// end of its connection either, and blocks its owner for ever when it cannot send any more: what it
-// still says is read and thrown away until it closes, as of all that are left.
+// Gives up a connection that does not take what it is sent. A ZeroMQ socket that its owner does not
+// read does not see the end of its connection, and blocks its owner for ever when it cannot send
+// any more: what the peer still says is read and thrown away until it closes.
 void IpcListener::give_up(IpcConnection& c) {
   events_.on_too_slow();
   silence(c);
@@ -447,7 +447,7 @@ void IpcListener::give_up(IpcConnection& c) {
   });
 }
 
-// Closed from the loop, not from inside a call that may be about it. It costs nothing more.
+// Closes from the loop, not from inside a call that may be about it. It costs nothing more.
 void IpcListener::doom(IpcConnection& c) {
   if (std::exchange(c.doomed, true)) return;
   doomed_.push_back(c.id);

@@ -21,7 +21,7 @@ using Unproved = std::map<ConnectionId, IpcConnection*>;  // oldest first
 class IpcListener final : public Listener, public std::enable_shared_from_this<IpcListener> {
  public:
   static constexpr std::size_t kFewest = 8;  // connections, however tight the limit
-  // ms that a full house leaves guests, and who waits for a place.
+  // ms that a full house leaves guests, and those that wait for a place.
   static constexpr std::int64_t kMoment = 1'000;
   static constexpr std::size_t kReadAtOnce = 64 << 10;  // bytes
 

@@ -1,4 +1,4 @@
-// ipc_unproved.cpp - who has to go where a listener has no room, and what that one is told.
+// ipc_unproved.cpp - which connection has to go where a listener has no room, and what it is told.
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace holon::transport {
 
-// Who shares the server's time and the places of guests: processes, and where other users connect
-// all processes of one of them together.
+// The group that shares the server's time and the places of guests: a process, or, where other
+// users connect, all processes of one of them.
 std::int64_t IpcListener::group_of(const Principal& who) const {
   const bool is_other = options_.for_everybody && who.uid != 0 && who.uid != geteuid();
   return is_other ? -1 - std::int64_t{who.uid} : who.pid;
 }
 
-// Of the group that has most together the connection that has most: who costs little does not pay
-// for somebody with many connections. nullptr: nobody has anything.
+// The connection that has most in the group that has most together: small ones do not pay for a
+// user with many connections. nullptr: none has anything.
 IpcConnection* IpcListener::with_most(
     const std::function<std::size_t(const IpcConnection&)>& size) const {
   std::unordered_map<std::int64_t, std::size_t> of_group;
@@ -40,8 +40,8 @@ IpcConnection* IpcListener::with_most(
   return most;
 }
 
-// The group with the most guests loses its oldest one. If it is its own newcomer that has no
-// room, the others have a moment to introduce themselves: false.
+// Takes a place from the group with the most guests: its oldest one goes. If that is the newcomer's
+// own group, the others have a moment to introduce themselves: false.
 bool IpcListener::make_room_for(const Principal& newcomer) {
   const auto most = std::max_element(
       unproved_.begin(), unproved_.end(),
@@ -52,8 +52,8 @@ bool IpcListener::make_room_for(const Principal& newcomer) {
   return turn_away(*oldest);
 }
 
-// What a connection is told that is closed before it has said hello. It answers nothing: whoever
-// meant well connects again.
+// The message to a connection that is closed before it has said hello. It answers nothing: a client
+// that meant well connects again.
 std::string IpcListener::no_room() const {
   return encode({Kind::error, 0, "", "",
                  encode_error({Errc::busy,
@@ -63,10 +63,9 @@ std::string IpcListener::no_room() const {
                                ""})});
 }
 
-// Told is only who has completed the handshake, for which what has come is read first. To a ZeroMQ
-// socket a message that comes before its own READY has gone out is an error of the protocol, after
-// which it never connects again: who is told too early is deaf until it is made anew.
-// False: it has just said something, and stays.
+// Tells only a guest that has completed the handshake; what has come is read for that first. To a
+// ZeroMQ socket a message before its own READY has gone out is an error of the protocol, after
+// which it never connects again. False: the guest has just said something, and stays.
 bool IpcListener::turn_away(IpcConnection& guest) {
   const ConnectionId id = guest.id;
   if (!guest.zmtp.in_traffic() && !guest.left) read(guest);

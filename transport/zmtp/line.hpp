@@ -21,16 +21,16 @@ class Line {
   };
 
   virtual ~Line() = default;
-  // False: there is no connection, or it cannot be written to.
+  // Sends a message; false: there is no connection, or it cannot be written to.
   virtual bool send(std::string bytes) = 0;
-  // No callback comes any more. May be called from inside one.
+  // Ends all callbacks. May be called from inside one.
   virtual void close() = 0;
 };
 
-// To the socket at `path`. Errors: invalid_argument (no path that a socket can have).
+// Connects to the socket at `path`. Errors: invalid_argument (no path that a socket can have).
 Result<std::shared_ptr<Line>> open_ipc_line(Reactor& reactor, const std::string& path,
                                             const Options& options, Line::Events events);
-// By ZeroMQ, with keys. Errors: invalid_argument (the address), system.
+// Connects by ZeroMQ, with keys. Errors: invalid_argument (the address), system.
 Result<std::shared_ptr<Line>> open_zmq_line(Reactor& reactor, const std::string& uri,
                                             const Options& options, Line::Events events);
 

@@ -19,7 +19,7 @@ namespace holon::transport {
 
 // One connection; never reused within a process.
 using ConnectionId = std::uint64_t;
-// Those of a listener for clients with keys, beside another one of the same server, begin here.
+// The first number for connections with keys, of a listener beside another one of the same server.
 inline constexpr ConnectionId kFirstWithKey = std::uint64_t{1} << 63U;
 
 class Listener {
@@ -27,45 +27,44 @@ class Listener {
   struct Events {
     // `message` is gone when the callback returns.
     std::function<void(ConnectionId, std::string_view message)> on_message;
-    // The connection has ended, not by close() or leave().
+    // Called when the connection has ended, not by close() or leave().
     std::function<void(ConnectionId)> on_closed;
-    // Somebody has gone, and the listener cannot say who: send() to all tells.
+    // Called when a connection has gone, and the listener cannot say which: send() to all tells.
     std::function<void()> on_some_closed;
     std::function<void()> on_foreign;  // a message of several parts came, and was read over
-    // A connection is about to be closed because it does not take what was sent to it.
+    // Called when a connection will be closed because it does not take what was sent to it.
     std::function<void()> on_too_slow;
   };
 
   virtual ~Listener() = default;
-  // False: there is no such connection (any more), or it cannot be written to.
+  // Sends; false: there is no such connection (any more), or it cannot be written to.
   virtual bool send(ConnectionId connection, std::string bytes) = 0;
-  // Nothing more is read of it; it is closed by the other side, or after a while.
+  // Reads nothing more of it; the other side closes it, or it is closed after a while.
   virtual void leave(ConnectionId connection) = 0;
   virtual void close(ConnectionId connection) = 0;
-  // It has introduced itself: silence does not end it any more.
+  // Notes that it has introduced itself: silence does not end it any more.
   virtual void admit(ConnectionId connection) = 0;
-  // It is served first, and may have much more sent to it than others.
+  // Serves it first; much more may be sent to it than to others.
   virtual void favour(ConnectionId connection) = 0;
-  // Who is at the other end; nullopt where neither the kernel nor a key says.
+  // The other end; nullopt if neither the kernel nor a key says.
   virtual std::optional<Principal> principal(ConnectionId connection) const = 0;
-  // Of a connection with a key: the address of the other end, without its port; "": not known.
+  // The address of the other end of a connection with a key, without its port; "": not known.
   virtual std::string address(ConnectionId) const { return {}; }
   // Bytes sent to it that the kernel has not taken yet; nullopt: not known.
   virtual std::optional<std::size_t> unsent(ConnectionId connection) const = 0;
-  // Does what somebody was sent and has not read stay in memory until the connection ends, also
-  // after leave()?
+  // Do bytes sent and not read stay in memory until the connection ends, even after leave()?
   virtual bool keeps_unread() const { return false; }
-  // Of such a listener: leave() does not forget this connection, which keeps its number.
+  // If keeps_unread(): leave() does not forget this connection, which keeps its number.
   virtual void remember(ConnectionId) {}
-  // Of such a listener: is a connection that is remembered still there? It is sent a few bytes.
+  // If keeps_unread(): is a remembered connection still there? It is sent a few bytes.
   virtual bool is_there(ConnectionId, std::string) { return false; }
-  // How many connections may be admitted; 0: no bound is known.
+  // The number of connections that may be admitted; 0: no bound is known.
   virtual std::size_t places() const = 0;
   // Gives what was sent a moment to leave, and ends.
   virtual void shut() = 0;
 };
 
-// Errors: system; exists (somebody listens there).
+// Opens a listener. Errors: system; exists (somebody listens there).
 Result<std::shared_ptr<Listener>> open_ipc_listener(Reactor& reactor, const std::string& path,
                                                     const Options& options,
                                                     Listener::Events events);
@@ -73,11 +72,11 @@ struct RouterListenerAt {
   std::shared_ptr<Listener> listener;
   std::string uri;  // with the port that was chosen
 };
-// Errors: invalid_argument, exists.
+// Opens a listener. Errors: invalid_argument, exists.
 Result<RouterListenerAt> open_router_listener(Reactor& reactor, const std::string& uri,
                                               const Options& options, Listener::Events events);
-// At a socket that listens already, which is taken over, for clients that `admission` knows.
-// Errors: exists (the reactor has such a listener), system.
+// Takes over a socket that listens already, for clients that `admission` knows. Errors: exists (the
+// reactor has such a listener), system.
 Result<RouterListenerAt> open_key_listener(Reactor& reactor, UniqueFd socket,
                                            const Options& options, Admission admission,
                                            Listener::Events events);

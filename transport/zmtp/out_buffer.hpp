@@ -10,7 +10,7 @@ namespace holon::transport {
 class OutBuffer {
  public:
   std::size_t size() const { return size_; }
-  // `bytes` behind `header`. Large ones are not copied.
+  // Adds `bytes` behind `header`. Large ones are not copied.
   void add(std::string header, std::string bytes = {});
   // Writes what the socket `fd` takes now. False: it takes nothing any more.
   bool write_to(int fd);

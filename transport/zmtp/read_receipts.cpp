@@ -24,7 +24,7 @@ bool ReadReceipts::is_known(std::string_view mark) const {
                      [mark](const Mark& known) { return known.text == mark; });
 }
 
-// Messages are read in the order in which they were sent: the marks before it are over, too.
+// Messages are read in the order in which they were sent: earlier marks are read, too.
 std::optional<std::uint64_t> ReadReceipts::take(std::string_view mark) {
   const auto found = std::find_if(marks_.begin(), marks_.end(),
                                   [mark](const Mark& known) { return known.text == mark; });

@@ -16,18 +16,18 @@ namespace holon::transport {
 // single one. Counts are bytes since the session began, the messages with the marks included.
 class ReadReceipts {
  public:
-  // So many bytes are sent at most before the next mark, but for the message that goes beyond.
+  // The most bytes sent before the next mark, not counting the message that goes beyond.
   static constexpr std::uint64_t kMarkEvery = 256 << 10;
 
   bool is_due(std::uint64_t sent) const { return sent - marked_ >= kMarkEvery; }
   bool is_awaited() const { return !marks_.empty(); }
-  // Nobody can guess it.
+  // A mark that cannot be guessed.
   static std::string fresh();
-  // Such a mark was sent, as the last of `sent` bytes.
+  // Notes a mark that was sent as the last of `sent` bytes.
   void add(std::string mark, std::uint64_t sent);
-  // Has it been sent and not come back?
+  // Was the mark sent, and has it not come back?
   bool is_known(std::string_view mark) const;
-  // The mark has come back: so many bytes have been read. nullopt: it is not known. O(marks).
+  // Takes a mark that has come back; returns how many bytes were read. nullopt: unknown. O(marks).
   std::optional<std::uint64_t> take(std::string_view mark);
 
  private:

@@ -26,7 +26,7 @@ constexpr const char* kDomain = "holon";  // of ZAP
 
 // A client with a key.
 struct Known {
-  std::string name;  // by which its key is known
+  std::string name;  // the one its key is known by
   std::string address;
 };
 
@@ -34,7 +34,7 @@ class RouterListener final : public Listener, public std::enable_shared_from_thi
  public:
   RouterListener(Reactor& reactor, Events events) : reactor_(reactor), events_(std::move(events)) {}
 
-  // Throws zmq::error_t.
+  // Opens the socket. Throws zmq::error_t.
   Status open(const std::string& uri, const Options& options) {
     wire_ =
         std::make_unique<Wire>(reactor_, zmq::socket_type::router, options, ZMQ_EVENT_DISCONNECTED);
@@ -44,7 +44,7 @@ class RouterListener final : public Listener, public std::enable_shared_from_thi
     socket.bind(uri);
     return wire_->watch([this] { drain(); }, [this](int, std::uint32_t) { look_after_all(); });
   }
-  // Throws zmq::error_t.
+  // Opens a socket for keys. Throws zmq::error_t.
   Status open_for_keys(UniqueFd listener, const Options& options, Admission admission) {
     last_id_ = kFirstWithKey;
     admission_ = std::move(admission);

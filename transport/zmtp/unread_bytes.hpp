@@ -23,14 +23,14 @@ class UnreadBytes {
   UnreadBytes(const UnreadBytes&) = delete;
   UnreadBytes& operator=(const UnreadBytes&) = delete;
 
-  // `who` has that many bytes more unread, which count for that user as those of sessions do.
+  // Adds unread bytes of `who`, which count for that user as those of sessions do.
   void add(ConnectionId connection, const Principal& who, std::size_t bytes);
-  // All was read, or the connection is gone.
+  // Settles: all was read, or the connection is gone.
   void settle(ConnectionId connection);
   std::size_t of(ConnectionId connection) const;
-  // May it be asked now (monotonic ms) whether it is still there? Then it may be again after a
-  // pause that is twice as long each time, 5 s at most: it may not read what it is asked,
-  // either, however often other connections end. REQUIRES: it owes something.
+  // May the connection be asked now (monotonic ms) whether it is still there? It may be asked again
+  // after a pause that doubles each time, 5 s at most, since it may not read the question either,
+  // however often other connections end. REQUIRES: it owes something.
   bool may_ask(ConnectionId connection, std::int64_t now);
   std::vector<ConnectionId> connections() const;
 

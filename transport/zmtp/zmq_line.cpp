@@ -17,7 +17,7 @@ class ZmqLine final : public Line, public std::enable_shared_from_this<ZmqLine> 
  public:
   explicit ZmqLine(Events events) : events_(std::move(events)) {}
 
-  // Throws zmq::error_t.
+  // Opens the line. Throws zmq::error_t.
   Status open(Reactor& reactor, const std::string& uri, const Options& options) {
     wire_ = std::make_unique<Wire>(reactor, zmq::socket_type::dealer, options,
                                    ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);

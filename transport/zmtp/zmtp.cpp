@@ -78,7 +78,7 @@ Zmtp::Step Zmtp::next(std::string_view bytes) {
   return {What::message, consumed, bytes.substr(header.bytes, body)};
 }
 
-// What is wrong in the first bytes is refused before the others have come.
+// A fault in the first bytes is refused before the others have come.
 Zmtp::Step Zmtp::greet(std::string_view bytes) {
   if (!bytes.empty() && bytes[0] != '\xff') return {What::broken};
   if (bytes.size() > 9 && bytes[9] != '\x7f') return {What::broken};

@@ -19,7 +19,7 @@ class Zmtp {
     more,     // the bytes there are do not make a step yet
     nothing,  // read over
     ready,    // the handshake is complete: a server answers with ready_command()
-    message,  // `body` is one
+    message,  // `body` is a message
     foreign,  // a message of several parts has ended; it was read over
     ping,     // answer with pong(body)
     broken,   // this is no ZMTP 3 with NULL, or larger than allowed: close the connection
@@ -34,13 +34,13 @@ class Zmtp {
 
   // The next step of `bytes`, which begin where the last step ended. O(bytes consumed).
   Step next(std::string_view bytes);
-  // The handshake is complete.
+  // Is the handshake complete?
   bool in_traffic() const { return phase_ == Phase::traffic; }
-  // How many bytes the frame that has begun will have in all; 0: not known yet.
+  // The bytes of the whole frame that has begun; 0: not known yet.
   std::size_t wanted() const { return wanted_; }
 
-  // What is sent: first of all; then by a client, and at `ready` by a server; at `ping`; before a
-  // message of `size` bytes.
+  // Bytes to send: greeting() first of all; ready_command() then by a client, and at `ready` by a
+  // server; pong() at `ping`; frame_header() before a message of `size` bytes.
   static std::string greeting();
   static std::string ready_command(std::string_view socket_type = "ROUTER");
   static std::string pong(std::string_view context);
