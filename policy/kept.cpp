@@ -20,7 +20,7 @@ struct KeptKey {
   double number = 0;  // 0 and 1: false and true
   std::string text;
 
-  // Numbers, then texts, then false and true.
+  // The order of keys: numbers, then texts, then false and true.
   bool operator<(const KeptKey& other) const {
     const auto place = [](int kind) {
       return kind == LUA_TNUMBER ? 0 : kind == LUA_TSTRING ? 1 : 2;
@@ -44,7 +44,7 @@ std::string lua_quoted(std::string_view text) {
   return quoted + '"';
 }
 
-// As Lua reads it again: the same number, whole or not.
+// A number as Lua reads it again: the same number, whole or not.
 std::string number_text(bool is_whole, lua_Integer whole, double number) {
   if (is_whole) return whole == LUA_MININTEGER ? "0x8000000000000000" : fmt::format("{}", whole);
   if (std::isnan(number)) return "(0/0)";
@@ -64,7 +64,7 @@ class KeptWriter {
  public:
   explicit KeptWriter(lua_State* lua) : lua_(lua) {}
 
-  // Of the value on top of the stack. False: it cannot be kept.
+  // Writes the value on top of the stack. False: it cannot be kept.
   bool value(const std::string& where, int depth) {
     switch (lua_type(lua_, -1)) {
       case LUA_TNUMBER:
@@ -118,7 +118,7 @@ class KeptWriter {
     return put("}");
   }
 
-  // Of the table on top of the stack.
+  // Lists the keys of the table on top of the stack.
   bool list_keys(const std::string& where, std::vector<KeptKey>& keys) {
     constexpr std::size_t kShortestEntry = 6;  // "[", and "] = 1" behind the key
     std::size_t least = 0;                     // bytes that these keys take

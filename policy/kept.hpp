@@ -15,8 +15,8 @@ namespace holon::policy {
 inline constexpr std::size_t kMostKept = 64u << 10;  // bytes of text
 inline constexpr int kDeepestKept = 16;              // tables in tables
 
-// Of the table on top of the stack: numbers, texts, true, false and tables of these, by keys that
-// are numbers, texts, true or false; "{}" for an empty one. Reads only: raises no error of Lua's.
+// The text of the table on top of the stack: numbers, texts, true, false and tables of these, by
+// keys that are numbers, texts, true or false; "{}": an empty one. Raises no error of Lua's.
 // Errors: invalid_argument with the key (something else, too deep, too much). O(kMostKept).
 Result<std::string> kept_text(lua_State* lua);
 

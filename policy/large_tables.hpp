@@ -12,10 +12,10 @@ namespace holon::policy {
 // steps for tables that it drops. Not thread-safe.
 class LargeTables {
  public:
-  // A new table at `block` that has room for `keys` keys, a power of two. REQUIRES: none is there.
-  // True: it is larger than all others that are there.
+  // Adds a new table at `block` with room for `keys` keys, a power of two. REQUIRES: none is there.
+  // True: it is larger than all others.
   bool add(const void* block, std::size_t keys);
-  // Removes the table at `block`; where none was added nothing happens.
+  // Removes the table at `block`; does nothing if none was added.
   void remove(const void* block);
   // The room of the largest table, in keys; 0: there is none.
   std::size_t most() const { return std::bit_floor(sizes_); }
@@ -23,7 +23,7 @@ class LargeTables {
  private:
   std::unordered_map<const void*, std::size_t> keys_in_;
   std::array<std::size_t, 64> of_size_{};  // tables, by the logarithm of their keys
-  std::uint64_t sizes_ = 0;                // a bit for each size of which there are any
+  std::uint64_t sizes_ = 0;                // a bit for each size that there is
 };
 
 }  // namespace holon::policy

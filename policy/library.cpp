@@ -37,7 +37,7 @@ int lua_raise(lua_State* lua) {
   return ::lua_error(lua);
 }
 
-// For the number that a text at `index` is made.
+// Charges for the number that a text at `index` becomes.
 void charge_conversion(lua_State* lua, int index) {
   constexpr std::int64_t kSteps = 10;
   constexpr std::int64_t kBytesPerStep = 8;
@@ -46,7 +46,7 @@ void charge_conversion(lua_State* lua, int index) {
         lua, kSteps + static_cast<std::int64_t>(lua_rawlen(lua, index)) / kBytesPerStep);
 }
 
-// A key of a table: what orders it, and its text or number.
+// A key of a table: its place in the order, and its text or number.
 struct SortedKey {
   int type = LUA_TNIL;
   bool whole = false;

@@ -13,10 +13,10 @@ void open_math(lua_State* lua);
 void open_string(lua_State* lua);
 void open_table(lua_State* lua);
 
-// What it takes to make a text of a number: some 0.4 us.
+// Steps for making a text of a number: some 0.4 us.
 inline constexpr std::int64_t kStepsPerNumberText = 40;
 
-// As luaL_checknumber and its like, and a text that becomes a number takes steps by its length.
+// Like luaL_checknumber and its kin; a text that becomes a number takes steps by its length.
 double check_number(lua_State* lua, int index);
 long long check_integer(lua_State* lua, int index);
 long long opt_integer(lua_State* lua, int index, long long otherwise);

@@ -1,4 +1,4 @@
-// math: what is a function of its arguments, and random numbers from the sandbox's seed.
+// math: functions of their arguments, and random numbers from the sandbox's seed.
 #include <cmath>
 #include <limits>
 #include <lua.hpp>
@@ -16,7 +16,7 @@ int real_function(lua_State* lua) {
   return 1;
 }
 
-// A whole number where it fits in one.
+// Pushes the value as a whole number if it fits in one.
 void push_whole(lua_State* lua, double value) {
   lua_Integer whole = 0;
   if (lua_numbertointeger(value, &whole))

@@ -26,7 +26,7 @@ std::string_view text_at(lua_State* lua, int index) {
   return {text, length};
 }
 
-// What comes back to Lua, or goes into what does, is bounded here: texts grow no longer.
+// Bounds every text that comes back to Lua, or goes into one that does: texts grow no longer.
 void check_length(lua_State* lua, std::size_t length) {
   Sandbox& sandbox = Sandbox::of(lua);
   if (length > sandbox.longest_text())
@@ -40,7 +40,7 @@ int give_text(lua_State* lua, std::string_view text) {
   return 1;
 }
 
-// From Lua's place, which may count from the end, to an offset from 0 on.
+// Turns Lua's place, which may count from the end, into an offset from 0 on.
 std::size_t offset_of(lua_Integer place, std::size_t length) {
   const auto size = static_cast<lua_Integer>(length);
   if (place > 0) return static_cast<std::size_t>(place - 1);
@@ -128,7 +128,7 @@ void push_capture(lua_State* lua, std::string_view text, const Capture& capture)
     give_text(lua, text.substr(capture.begin, capture.length));
 }
 
-// The captures, or without any, if `whole`, all that was matched.
+// Pushes the captures or, without any and with `whole`, all that was matched.
 int push_captures(lua_State* lua, std::string_view text, const PatternMatch& match, bool whole) {
   if (match.count == 0 && whole)
     return give_text(lua, text.substr(match.begin, match.end - match.begin));
@@ -192,7 +192,7 @@ int string_gmatch(lua_State* lua) {
   return 1;
 }
 
-// "%1" and the like of a replacement.
+// Adds a replacement, with "%1" and the like filled in.
 void add_template(lua_State* lua, std::string& out, std::string_view text,
                   const PatternMatch& match) {
   const std::string_view with = text_at(lua, 3);
@@ -219,7 +219,7 @@ void add_template(lua_State* lua, std::string& out, std::string_view text,
   }
 }
 
-// What stands at 3 says for the match; nothing or false: it stays as it is.
+// Adds what the value at 3 says for the match; nothing or false: the match stays as it is.
 void add_replacement(lua_State* lua, std::string& out, std::string_view text,
                      const PatternMatch& match) {
   const int kind = lua_type(lua, 3);
@@ -280,7 +280,7 @@ int string_gsub(lua_State* lua) {
 
 constexpr std::size_t kLongestSpec = 12;
 
-// "%-08.3f" without its letter; at most two digits each for width and precision.
+// Reads "%-08.3f" without its letter; at most two digits each for width and precision.
 std::string read_spec(lua_State* lua, std::string_view format, std::size_t& at) {
   std::string spec = "%";
   const auto digits = [&] {
@@ -398,7 +398,7 @@ void open_string(lua_State* lua) {
                                   {"upper", changed_case<std::toupper>},
                                   {nullptr, nullptr}};
   luaL_newlib(lua, kString);
-  // So that name:lower() means string.lower(name).
+  // Lets name:lower() mean string.lower(name).
   lua_pushstring(lua, "");
   lua_createtable(lua, 0, 1);
   lua_pushvalue(lua, -3);

@@ -16,7 +16,7 @@ void charge_looks(lua_State* lua, std::int64_t looks) {
   Sandbox::of(lua).charge(lua, looks * Sandbox::of(lua).look_steps());
 }
 
-// The length of the table at 1, as steps that are taken.
+// The length of the table at 1, charged as steps.
 lua_Integer charged_length(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   charge_looks(lua, kLooksForLength);
@@ -133,7 +133,7 @@ bool comes_before(lua_State* lua, lua_Integer a, lua_Integer b) {
 
 using Places = std::vector<lua_Integer>;
 
-// Runs of `width` are sorted; afterwards those of twice that.
+// Merges sorted runs of `width` into sorted runs of twice that.
 void merge_runs(lua_State* lua, const Places& from, Places& to, std::size_t width) {
   for (std::size_t begin = 0; begin < from.size(); begin += 2 * width) {
     const std::size_t middle = std::min(begin + width, from.size());

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kStepsPerLoop = 20;  // limits of a loop that are short texts
 
-// Words that no expression has within, but those with a function's body, which costs more than
-// what it stands between.
+// Words that are not within an expression, except in the body of a function, which costs more than
+// the operators around it.
 constexpr std::array<std::string_view, 12> kBetweenChains = {
     "do", "else",  "elseif", "end",    "for",  "function",
     "if", "local", "repeat", "return", "then", "while"};
@@ -28,7 +28,7 @@ bool is_in_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Of what was read last, as far as it tells what the next one is.
+// The token read last, as far as it tells what the next one is.
 enum class Token : std::uint8_t {
   opening,  // an expression begins behind it: "=", "(", ",", "{", return
   literal,  // a text in quotes that is an operand by itself
@@ -37,7 +37,7 @@ enum class Token : std::uint8_t {
   other,
 };
 
-// Of a loop whose `do` is still to come.
+// The head of a loop whose `do` is still to come.
 enum class Head : std::uint8_t { other, numbers, dear };
 
 class LineReader {
@@ -88,7 +88,7 @@ class LineReader {
     if (stands("...")) return skip(3, Token::other);
     if (stands("..")) return read_join();
     if (c == '=') return read_equals();
-    // Two letters, so that their '=' is not taken for that of an assignment.
+    // Two letters at once, so that their '=' is not taken for an assignment's.
     if (stands("~=") || stands("<=") || stands(">=")) return skip(2, Token::other);
     const bool opens = c == '(' || c == ',' || c == '{';
     skip(1, opens ? Token::opening : c == '#' ? Token::length : Token::other);
@@ -101,7 +101,7 @@ class LineReader {
     skip(2, Token::joining);
   }
 
-  // The one that is read next. f"..." is a call, and may give a number.
+  // Notes a text, the next token. f"..." is a call, and may give a number.
   void note_text() {
     if (last_ == Token::joining) --operands_;
     last_ = last_ == Token::joining || last_ == Token::opening ? Token::literal : Token::other;
@@ -112,7 +112,7 @@ class LineReader {
     if (!heads_.empty() && heads_.back() == Head::numbers) heads_.back() = Head::dear;
   }
 
-  // "\r\n" and "\n\r" are one end, as Lua counts lines.
+  // Ends a line; "\r\n" and "\n\r" are one end, as Lua counts lines.
   void end_line() {
     const char other = text_[at_] == '\n' ? '\r' : '\n';
     skip(ahead(1) == other ? 2 : 1);
@@ -142,7 +142,7 @@ class LineReader {
     skip(1);
   }
 
-  // Letters of a "[[" or "[==[" that stands here, or 0.
+  // Letters of the "[[" or "[==[" at this place, or 0.
   std::size_t bracket() const {
     if (ahead(0) != '[') return 0;
     std::size_t n = 1;
@@ -157,7 +157,7 @@ class LineReader {
     skip(close.size());
   }
 
-  // Lua takes the points that stand behind one for a part of it.
+  // Skips a number; Lua takes the points behind it for a part of it.
   void skip_number() {
     while (is_in_word(ahead(0)) || ahead(0) == '.') skip(1);
     last_ = Token::other;
@@ -182,7 +182,7 @@ class LineReader {
     }
   }
 
-  // An '=' within an expression stands in a table, which costs more than what it stands between.
+  // An '=' within an expression stands in a table, which costs more than the operators around it.
   void read_equals() {
     if (ahead(1) == '=') return skip(2, Token::other);
     end_chain();
@@ -195,8 +195,8 @@ class LineReader {
   std::size_t at_ = 0;
   std::size_t line_ = 0;
   Token last_ = Token::other;
-  std::vector<std::size_t> chain_;  // lines of the operators of the one that is read
-  std::int64_t operands_ = 0;       // of these
+  std::vector<std::size_t> chain_;  // lines of the operators of the chain being read
+  std::int64_t operands_ = 0;       // of the chain
   std::vector<Head> heads_;
   std::size_t words_since_for_ = kMany;
   std::vector<LineCost> costs_;

@@ -17,15 +17,15 @@ struct LineCost {
   // one instruction, on the line of one of its operators: where these stand on several lines, each
   // costs the whole chain.
   std::int64_t joins = 0;
-  // `for NAME = ...`: limits that are texts become numbers, where the `do` stands. Numbers, and
-  // lengths such as #list, are none. Of short texts: it takes the longer, the longer they are.
+  // `for NAME = ...`: limits that are texts become numbers, where the `do` stands; numbers, and
+  // lengths such as #list, cost nothing. Counted for short texts: longer ones take longer.
   std::int64_t loops = 0;
 
   friend bool operator==(const LineCost&, const LineCost&) = default;
 };
 
-// Of the lines of the text, the first at 0. Empty: none costs anything. O(length). Of a text that
-// is no Lua: something.
+// The costs of the lines of the text, the first at 0. Empty: no line costs anything. O(length). If
+// the text is not Lua, the result means nothing.
 std::vector<LineCost> line_costs(std::string_view text);
 
 }  // namespace holon::policy

@@ -117,7 +117,7 @@ class Matcher {
     if (--steps_ < 0) throw PatternError("too many steps in a pattern");
   }
 
-  // Where the single character or class that begins at p ends.
+  // The end of the single character or class that begins at p.
   std::size_t single_end(std::size_t p) const {
     if (p >= pattern_.size()) throw PatternError("a pattern ends too early");
     if (pattern_[p] == '%') {
@@ -144,7 +144,7 @@ class Matcher {
     return static_cast<unsigned char>(pattern_[p]) == c;
   }
 
-  // `p` at '[', `end` at its ']'.
+  // Is c in the set? `p` is at '[', `end` at its ']'.
   bool in_set(unsigned char c, std::size_t p, std::size_t end) {
     const bool negated = pattern_[p + 1] == '^';
     for (p += negated ? 2 : 1; p < end; ++p) {
@@ -231,7 +231,7 @@ class Matcher {
     return !in_set(before, p, end) && in_set(at(s), p, end) ? s : kNone;
   }
 
-  // What an earlier capture holds, once more.
+  // Matches the text of an earlier capture once more.
   std::size_t again(std::size_t s, char digit) {
     const auto index = static_cast<std::size_t>(digit - '1');
     if (digit == '0' || index >= count_ || open_[index])

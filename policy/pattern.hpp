@@ -11,7 +11,7 @@
 
 namespace holon::policy {
 
-// What is wrong with a pattern, or that it took too many steps.
+// A fault in a pattern, or that it took too many steps.
 struct PatternError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -28,7 +28,7 @@ struct PatternMatch {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::array<Capture, kMostCaptures> captures{};
-  std::size_t count = 0;  // of captures
+  std::size_t count = 0;  // of the captures
 };
 
 // The first match at or behind `from`; nullopt: none. A '^' binds it to `from`. Each step is taken

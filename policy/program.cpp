@@ -35,7 +35,7 @@ constexpr std::array<const char*, kHooks> kHookNames = {"admit",        "priorit
                                                         "may_backfill", "on_event", "score"};
 constexpr std::int64_t kStepsOfACall = 20;  // that count for each call, however short
 
-// Letters to add, to leave out or to change until one text is the other (Wagner and Fischer, 1974).
+// The letters to add, leave out or change to turn a text into the other (Wagner, Fischer, 1974).
 std::size_t distance_between(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
@@ -49,7 +49,7 @@ std::size_t distance_between(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The name of a hook that this one is nearly; "": it is one, or is none.
+// The hook whose name is nearly this one; "": the name is a hook's, or near none.
 std::string nearly(std::string_view name) {
   std::string lower;
   for (const char c : name)
@@ -73,7 +73,7 @@ struct Source {
   std::string base = "fcfs";
 };
 
-// What one function of the file has done so far.
+// The record of one function of the file so far.
 struct Function {
   int reference = LUA_NOREF;  // in the registry
   int line = 0;               // where it is defined
@@ -88,7 +88,7 @@ class LuaHooks : public qmanager::PolicyHooks {
   LuaHooks(const LuaHooks&) = delete;
   LuaHooks& operator=(const LuaHooks&) = delete;
 
-  // `state`: what was kept, "" for nothing yet; it is there before the text runs.
+  // Opens the text. `state`: what was kept, "" for nothing yet; it is there before the text runs.
   Status open(const std::string& state = {}) {
     auto sandbox = Sandbox::create();
     if (!sandbox) return tl::unexpected(sandbox.error());
@@ -124,7 +124,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return *text == "{}" ? std::string() : std::move(*text);
   }
 
-  // Only a call can have changed it.
+  // Only a call can have changed the state.
   std::optional<std::string> take_state() override {
     if (std::exchange(state_as_of_, status_.calls) == status_.calls) return std::nullopt;
     Result<std::string> text = state_text();
@@ -178,7 +178,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return all;
   }
 
-  // Places are not even listed for a `score` that the pass asks no more.
+  // Places are not even listed for a `score` that the pass no longer asks for.
   bool has(Hook hook) const override {
     if (hook == Hook::score && (scores_left_ == 0 || pass_steps_ < 0)) return false;
     return !status_.given_up && function_of(hook).reference != LUA_NOREF;
@@ -298,7 +298,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return {};
   }
 
-  // Where the function on top of the stack is defined.
+  // The line where the function on top of the stack is defined.
   int line_of_top() const {
     lua_Debug about{};
     lua_pushvalue(lua(), -1);
@@ -306,7 +306,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return about.linedefined;
   }
 
-  // Steps that are left. Who submits is answered whatever passes have cost.
+  // Steps that are left. A submission is answered whatever passes have cost.
   std::int64_t& left_for(Hook hook) { return hook == Hook::admit ? admit_steps_ : pass_steps_; }
 
   // Pushes the function and the two values it gets. False: it is not to be asked.
@@ -320,7 +320,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return true;
   }
 
-  // True: its results are on the stack.
+  // Calls the function. True: its results are on the stack.
   bool finish_call(Hook hook, int results, int arguments = 2) {
     ++status_.calls;
     const Status called = sandbox_->call(arguments, results, kCallSteps);
@@ -339,7 +339,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     return called.has_value();
   }
 
-  // nullopt: nil, or what is no answer.
+  // The number at `index`; nullopt: nil, or no valid answer.
   std::optional<double> number_at(Hook hook, int index) {
     const int kind = lua_type(lua(), index);
     const double value = kind == LUA_TNUMBER ? lua_tonumber(lua(), index) : 0;  // no text is read
@@ -376,7 +376,7 @@ class LuaHooks : public qmanager::PolicyHooks {
                        source_->name, kPassSteps, kPassStepsEach);
   }
 
-  // The last pass, or what was submitted before it, ran out of steps.
+  // Counts that the last pass, or submissions before it, ran out of steps.
   void count_poor_pass() {
     ++status_.troubles;
     if (++poor_passes_ >= kMostTroubles) status_.given_up = true;
@@ -402,8 +402,8 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::string kept_;              // `state` as it was taken last
   std::int64_t state_as_of_ = 0;  // the calls there were then
   bool unkept_ = false;           // it cannot be kept as it is
-  // In a row, of those that asked for a good part of the queue: a pass that asks for the one job
-  // that was submitted says nothing about the policy's cost.
+  // Poor passes in a row, among those that asked for a good part of the queue: a pass that asks for
+  // the one submitted job says nothing about the policy's cost.
   int poor_passes_ = 0;
   std::int64_t calls_in_pass_ = 0;     // of the pass that is under way
   std::int64_t waiting_at_begin_ = 0;  // jobs that waited as it began
@@ -416,7 +416,7 @@ class LuaProgram : public qmanager::PolicyProgram {
   const std::string& base() const override { return source_->base; }
   std::unique_ptr<qmanager::PolicyHooks> hooks() const override {
     auto hooks = std::make_unique<LuaHooks>(source_);
-    // It was opened before, and the same text does the same: only memory may lack.
+    // The text was opened before, and does the same again: only memory may lack.
     if (!hooks->open()) return nullptr;
     return hooks;
   }

@@ -15,8 +15,8 @@ namespace holon::policy {
 inline constexpr std::int64_t kCallSteps = 100'000;    // of one call
 inline constexpr std::int64_t kPassSteps = 2'000'000;  // of the calls of one pass ...
 inline constexpr std::int64_t kPassStepsEach = 300;    // ... and so many for each waiting job
-// A look at a node is cheap, and a large machine has many: a call of `score` has so many steps that
-// the pass does not pay for, and a pass so many calls.
+// Steps of a call of `score` that the pass does not pay for, in so many calls a pass: a look at a
+// node is cheap, and a large machine has many.
 inline constexpr std::int64_t kScoreSteps = 40;
 inline constexpr std::int64_t kPassScores = 25'000;
 inline constexpr std::int64_t kAdmitSteps =
@@ -24,13 +24,13 @@ inline constexpr std::int64_t kAdmitSteps =
 inline constexpr std::size_t kMostText = 64u << 10;  // bytes of a file
 inline constexpr int kMostTroubles = 10;             // in a row, until the policy is given up
 
-// What a text says.
+// The declarations of a text.
 struct Description {
   struct Function {
     std::string name;
     int line = 0;
   };
-  // A function that nobody asks, by a name that is nearly one of those that are asked.
+  // A function that is never asked, by a name that is nearly that of one that is.
   struct NearMiss {
     std::string name;
     int line = 0;
@@ -40,12 +40,12 @@ struct Description {
   std::vector<Function> functions;
   std::vector<NearMiss> near_misses;
 };
-// Errors: as of compile().
+// Describes a text. Errors: those of compile().
 Result<Description> describe(const std::string& name, std::string_view text);
 
-// Reads and runs the text once, to see what it says. `name` is what the file is called in
-// messages. Errors: invalid_argument with "NAME:LINE": the text, its `base`, a function that is
-// misspelt or none.
+// Reads and runs the text once, to see what it declares. `name` is the file's in messages. Errors:
+// invalid_argument with "NAME:LINE": the text, its `base`, a function that is misspelt or no
+// function.
 Result<std::shared_ptr<const qmanager::PolicyProgram>> compile(const std::string& name,
                                                                std::string_view text);
 

@@ -70,7 +70,7 @@ std::string number_text(std::optional<double> number) {
   return number ? fmt::format("{}", *number) : "nothing; the base decides";
 }
 
-// What one function answers, in words.
+// The answer of one function, in words.
 std::string ask_once(qmanager::PolicyHooks& hooks, std::string_view name,
                      const qmanager::JobView& job) {
   const MadeUpQueue queue;
@@ -100,7 +100,7 @@ std::vector<Rehearsed> rehearse(const qmanager::PolicyProgram& program,
   const qmanager::JobView view{job, kLimit, kNow, kSecond};
   for (const auto& function : description.functions) {
     Rehearsed one{function.name, function.line, {}, {}};
-    // Its own, so that none is given up for what another one did.
+    // Each function has hooks of its own, so that none is given up for what another one did.
     const auto hooks = program.hooks();
     if (hooks == nullptr) {
       one.trouble = "it needs more memory than a policy has";

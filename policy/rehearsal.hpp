@@ -8,7 +8,7 @@
 
 namespace holon::policy {
 
-// The job that they are asked about, in words.
+// The job that the functions are asked about, in words.
 inline constexpr std::string_view kMadeUpJob =
     "4 cores for 10 minutes, which has waited for 1 minute behind a full machine of 64";
 
@@ -16,10 +16,10 @@ struct Rehearsed {
   std::string name;
   int line = 0;
   std::string answer;   // in words
-  std::string trouble;  // what went wrong, with its place; "": it has answered
+  std::string trouble;  // the failure, with its place; "": it has answered
 };
 
-// In the order of the description, which is that of the program.
+// Calls each function, in the order of the description, which is that of the program.
 std::vector<Rehearsed> rehearse(const qmanager::PolicyProgram& program,
                                 const Description& description);
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int kStepsPerLook = 100;
 constexpr std::size_t kLongestMessage = 300;
 
-// In the extra space of each state.
+// The sandbox of a state, kept in the state's extra space.
 Sandbox*& owner_of(lua_State* lua) {
   return *static_cast<Sandbox**>(lua_getextraspace(lua));
 }
@@ -35,7 +35,7 @@ Sandbox*& owner_of(lua_State* lua) {
   __builtin_unreachable();
 }
 
-// While it lives.
+// Sets bounds for as long as it lives.
 class Bounds {
  public:
   explicit Bounds(bool& bounded) : bounded_(bounded), before_(std::exchange(bounded, true)) {}
@@ -59,8 +59,8 @@ void look(lua_State* lua, lua_Debug* event) {
   sandbox.charge_line(lua, event->currentline);
 }
 
-// Keys that this block has room for if it is the part of a table that is no list (lobject.h): a
-// power of two of nodes. 0: it is none, or of a few.
+// The keys that this block has room for if it is the hash part of a table (lobject.h): a power of
+// two of nodes. 0: it is no such part, or has room for few.
 std::size_t keys_of(std::size_t size, std::size_t few) {
   constexpr std::size_t kNode = 24;
   const std::size_t keys = size / kNode;
@@ -72,7 +72,7 @@ int append(lua_State*, const void* bytes, std::size_t size, void* to) {
   return 0;
 }
 
-// Takes the message off the stack: a line of text, whatever bytes somebody has put there.
+// Takes the message off the stack: a line of text, whatever bytes are in it.
 std::string pop_message(lua_State* lua) {
   std::string message;
   if (lua_type(lua, -1) == LUA_TSTRING)
@@ -86,7 +86,7 @@ std::string pop_message(lua_State* lua) {
 
 }  // namespace
 
-// Lua tells what a new block is for where it tells an old size otherwise (lua_Alloc).
+// Lua passes the purpose of a new block in place of an old size (lua_Alloc).
 void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size_t new_size) {
   auto& sandbox = *static_cast<Sandbox*>(self);
   const std::size_t before = block == nullptr ? 0 : old_size;
@@ -101,7 +101,7 @@ void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size
   const bool text = block == nullptr && old_size == LUA_TSTRING;
   const bool more = sandbox.bounded_ && new_size > before;
   const std::size_t bytes_per_step = text ? 16 : 32;
-  // The next look at the budget, at the latest, sees what blocks in a row have cost.
+  // The cost of blocks in a row is seen at the next look at the budget, at the latest.
   if (more)
     sandbox.steps_left_ -=
         kStepsPerBlock + static_cast<std::int64_t>((new_size - before) / bytes_per_step);

@@ -41,17 +41,17 @@ class Sandbox {
 
   // Runs the text of a file, `name` in messages. Errors: invalid_argument with "NAME:LINE".
   Status run(std::string_view text, const std::string& name);
-  // The same of one that makes no functions.
+  // Runs a text that makes no functions.
   Status run_once(std::string_view text, const std::string& name);
 
   // Calls the function that lies below `arguments` values on the stack, as lua_pcall does. Errors:
-  // invalid_argument, what went wrong with its place, where one is known; the stack is then as
-  // it was before the function was pushed.
+  // invalid_argument, with the failure and its place, if known; the stack is then as it was before
+  // the function was pushed.
   Status call(int arguments, int results, std::int64_t steps);
-  // Of the last call.
+  // Steps of the last call.
   std::int64_t steps_taken() const { return given_ - steps_left_; }
 
-  // From here on steps are counted as in any other pass, whatever was done before.
+  // Counts steps from here on as in any other pass, whatever was done before.
   void begin_pass(std::uint64_t seed);
   void seed(std::uint64_t seed) { random_ = seed; }
   std::uint64_t random();
@@ -59,7 +59,7 @@ class Sandbox {
   bool used_random = false;
 
   lua_State* lua() const { return lua_; }
-  // The one that a state is of.
+  // The sandbox of a state.
   static Sandbox& of(lua_State* lua);
 
   // ---- for functions that Lua calls
@@ -67,29 +67,28 @@ class Sandbox {
   // Takes steps; raises an error of Lua when there are none left, with the line of the function at
   // that level of the stack.
   void charge(lua_State* lua, std::int64_t steps, int level = 1);
-  // How many steps one is that may compare texts: it takes as long as the longest text that was
-  // made here lets it.
+  // The steps of an instruction that may compare texts: it takes as long as the longest text made
+  // here lets it.
   std::int64_t weight() const { return 1 + static_cast<std::int64_t>(longest_made_ / 1024); }
-  // For the entry into a line that makes texts of numbers (line_costs.hpp), or looks into tables
-  // (table_looks.hpp).
+  // Charges for the entry into a line that makes texts of numbers (line_costs.hpp), or looks into
+  // tables (table_looks.hpp).
   void charge_line(lua_State* lua, int line);
   // Steps of one look into a table by a key: as many as the keys of the largest one let it take,
-  // all of which may fall together.
+  // since all may fall together.
   std::int64_t look_steps() const {
     return static_cast<std::int64_t>(tables_.most() / kKeysPerStep);
   }
-  // True once after the largest table has grown: what was charged of the line that runs was too
-  // little.
+  // True once after the largest table has grown: the charge for the running line was too little.
   bool has_grown();
-  // A text of the host's, which is as long as it is: the policy has not made it.
+  // Pushes a text of the host's, however long: the policy has not made it.
   void push_shown(std::string_view text);
   std::int64_t& steps_left() { return steps_left_; }
   std::size_t longest_text() const { return limits_.text; }
 
  private:
   explicit Sandbox(const SandboxLimits& limits) : limits_(limits) {}
-  static constexpr std::size_t kFewKeys = 32;     // of a table into which a look costs no steps
-  static constexpr std::size_t kKeysPerStep = 8;  // that a look passes by
+  static constexpr std::size_t kFewKeys = 32;     // in a table into which a look costs no steps
+  static constexpr std::size_t kKeysPerStep = 8;  // keys that a look passes by
 
   Status run_text(std::string_view text, const std::string& name, bool is_run_again);
   void count_steps();
@@ -102,10 +101,10 @@ class Sandbox {
   std::int64_t given_ = 0;
   std::int64_t steps_left_ = 0;
   bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
-  bool showing_ = false;  // of texts of the host's
+  bool showing_ = false;  // a text of the host's
   std::size_t longest_made_ = 0;
   std::vector<LineCost> line_costs_;  // of all that was run
-  std::vector<std::int64_t> looks_;   // of its lines
+  std::vector<std::int64_t> looks_;   // of these lines
   LargeTables tables_;                // with more than a few keys
   bool has_grown_ = false;
   std::uint64_t random_ = 0;

@@ -36,7 +36,7 @@ class ChunkReader {
   explicit ChunkReader(std::string_view bytes) : bytes_(bytes) {}
 
   std::vector<std::int64_t> looks() {
-    // Signature, version, format, data; three sizes; a whole number and a real one; upvalues.
+    // Bytes of the header: signature, version, format, data; three sizes; two numbers; upvalues.
     constexpr std::size_t kHeader = 4 + 1 + 1 + 6 + 3 + 8 + 8 + 1;
     skip(kHeader);
     function();
@@ -55,7 +55,7 @@ class ChunkReader {
     bytes_.remove_prefix(skipped.size());
     return skipped;
   }
-  // Seven bits a byte, the highest first; the last byte is marked.
+  // Reads a number: seven bits a byte, the highest first; the last byte is marked.
   std::size_t number() {
     std::size_t value = 0;
     while (!bytes_.empty()) {
@@ -65,7 +65,7 @@ class ChunkReader {
     }
     return value;
   }
-  // So many, but no more than there are bytes.
+  // Reads a count, bounded by the number of bytes.
   std::size_t count() { return std::min(number(), bytes_.size()); }
   void text() {
     if (const std::size_t size = number(); size > 0) skip(size - 1);
@@ -98,7 +98,7 @@ class ChunkReader {
     }
   }
 
-  // What is too far from the one before stands in a list of its own.
+  // Reads lines; one too far from the one before stands in a list of its own.
   void lines(std::int64_t line, std::string_view code) {
     constexpr auto kElsewhere = static_cast<signed char>(-0x80);
     const std::string_view steps = skip(count());

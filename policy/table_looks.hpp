@@ -12,11 +12,11 @@
 
 namespace holon::policy {
 
-// For the length of a table: the end of one without a list in it is searched by steps that double.
+// Looks for the length of a table: the end of one without a list is searched by steps that double.
 inline constexpr std::int64_t kLooksForLength = 4;
 
-// Looks of each line of a text, the first at 0, from what lua_dump() made of it (format of
-// Lua 5.4); the length of a table is several. Empty: it is none. O(length).
+// Looks of each line of a text, the first at 0, from the output of lua_dump() (format of Lua 5.4);
+// the length of a table is several. Empty: it is no such output. O(length).
 std::vector<std::int64_t> table_looks(std::string_view dumped);
 
 }  // namespace holon::policy

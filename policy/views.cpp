@@ -17,7 +17,7 @@ using qmanager::JobView;
 
 namespace {
 
-// In the registry.
+// Keys in the registry: the address is the key.
 const char kJob = 0;
 const char kQueue = 0;
 const char kAttributes = 0;
@@ -72,7 +72,7 @@ constexpr std::array kQueueFields = {"now",  "cores", "free",   "pending", "rese
 enum class PlaceField : std::uint8_t { none, name, within, cores, free, running, near };
 constexpr std::array kPlaceFields = {"name", "within", "cores", "free", "running", "near"};
 
-// The Seen is in the userdata.
+// The Seen that is in the userdata.
 Seen& seen_in(lua_State* lua, int index) {
   return **static_cast<Seen**>(lua_touserdata(lua, index));
 }
@@ -100,7 +100,7 @@ int give(lua_State* lua, std::int64_t number) {
   return 1;
 }
 
-// A whole number where it is one.
+// Pushes seconds, as a whole number if they are one.
 int give_seconds(lua_State* lua, std::int64_t ticks, std::int64_t ticks_per_second) {
   if (ticks == kTimeMax)
     lua_pushnumber(lua, HUGE_VAL);
@@ -111,8 +111,8 @@ int give_seconds(lua_State* lua, std::int64_t ticks, std::int64_t ticks_per_seco
   return 1;
 }
 
-// The number of the field that is asked for; raises an error for another key. Upvalue 1: the table
-// of them.
+// The number of the requested field; raises an error for another key. Upvalue 1: the table of
+// fields.
 int field_of(lua_State* lua, const char* of_what) {
   Sandbox::of(lua).charge(lua, 3);
   lua_pushvalue(lua, 2);
@@ -158,7 +158,7 @@ int give_of_request(lua_State* lua, const JobView& view, JobField field) {
   }
 }
 
-// Ticks since it was started; 0 of one that waits.
+// Ticks since the job was started; 0 for one that waits.
 Duration ran_for(const JobView& view) {
   const bool runs = view.job.place == qmanager::Job::Place::running;
   return runs ? distance(view.job.started, view.now) : 0;

@@ -8,17 +8,17 @@ struct lua_State;
 
 namespace holon::policy {
 
-// What a call looks at.
+// The objects that a call looks at.
 struct Seen {
   const qmanager::JobView* job = nullptr;  // null: no call is under way
   const qmanager::QueueView* queue = nullptr;
   const qmanager::PlaceView* place = nullptr;  // null: score is not asked
-  bool changing = false;  // something was looked at that time or others may change
+  bool changing = false;  // a fact was looked at that time or others may change
 };
 
 // Makes the values for the state; they show what `seen`, which outlives it, points to.
 void make_views(lua_State* lua, Seen& seen);
-// Push them.
+// Push the values.
 void push_job(lua_State* lua);
 void push_queue(lua_State* lua);
 void push_place(lua_State* lua);
