@@ -12,9 +12,9 @@ struct GraphMachine {
   std::int64_t cores = 0;  // its processors
 };
 
-// Errors: those of ResourceStore::load(); invalid_argument if there is no core.
+// The machine. Errors: those of ResourceStore::load(); invalid_argument if there is no core.
 Result<GraphMachine> graph_machine(const resource::GraphSpec& spec);
-// Of a shape ("node=4/core=8"). Errors: those of read_shape(), too.
+// The machine of a shape ("node=4/core=8"). Errors: those of read_shape(), too.
 Result<GraphMachine> graph_machine(const std::string& shape);
 
 // A trace's job as single cores anywhere.

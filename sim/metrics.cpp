@@ -38,7 +38,7 @@ struct Sample {
   std::vector<double> slowdown;
 };
 
-// Jobs that started while one that was submitted before them still waited.
+// The number of jobs that started while one submitted before them still waited.
 std::size_t count_overtaking(const SimResult& result) {
   std::vector<const JobOutcome*> started;
   for (const JobOutcome& outcome : result.jobs)

@@ -14,8 +14,8 @@ namespace holon::sim {
 
 inline constexpr Duration kTau = 10;  // seconds
 
-// All 0 where there is no job. A percentile is the smallest value that so many percent of the jobs
-// do not exceed.
+// Zeros if there is no job. A percentile is the smallest value that so many percent of the jobs do
+// not exceed.
 struct Distribution {
   double mean = 0;
   double median = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using Places = std::unordered_map<std::int64_t, std::size_t>;  // by number
 
-// What is wrong with the reference of the job at `place`; "": nothing.
+// The fault in the reference of the job at `place`; "": none.
 std::string fault(const Workload& workload, const Places& places, std::size_t place) {
   const TraceJob& job = workload.jobs[place];
   if (job.preceding == job.id) return "it is the job itself";

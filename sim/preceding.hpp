@@ -6,14 +6,14 @@
 
 namespace holon::sim {
 
-// How a format calls the two fields.
+// A format's names for the two fields.
 struct PrecedingFields {
   const char* job;
   const char* think;
 };
 
-// Takes references away that cannot be followed: to no job of the workload, to the job itself, to
-// one that is submitted later (with which no cycle is left), with a think time that makes no sense.
+// Removes references that cannot be followed: to no job of the workload, to the job itself, to one
+// that is submitted later (with which no cycle is left), with a think time that makes no sense.
 // Each is an issue; the job is then submitted when the trace says. REQUIRES: the jobs are sorted.
 // Errors: invalid_argument with line and field if strict. O(jobs).
 Status settle_preceding(SwfTrace& trace, const SwfOptions& options, const PrecedingFields& fields);

@@ -43,7 +43,7 @@ Json rounded(const std::vector<double>& values) {
   return list;
 }
 
-// Whole where a tick is a second.
+// Seconds; whole numbers if a tick is a second.
 Json in_seconds(const ReportInput& input, Time ticks) {
   const std::int64_t second = input.workload.ticks_per_second;
   if (second == 1) return ticks;
@@ -103,7 +103,7 @@ std::string span_text(double seconds) {
   return "0";
 }
 
-// What a person reads, and the seconds for who points at it.
+// A time for people, and its seconds on hovering.
 std::string time_cell(double seconds) {
   return fmt::format("<td title=\"{:.1f} s\">{}</td>", seconds, span_text(seconds));
 }

@@ -14,19 +14,18 @@ namespace holon::sim {
 
 struct ReportInput {
   std::string title;
-  // What was simulated, for the head of the page: {"trace", "kth.swf"}, {"machine", "100
-  // processors"}.
+  // The facts at the head of the page: {"trace", "kth.swf"}, {"machine", "100 processors"}.
   std::vector<std::pair<std::string, std::string>> facts;
   const Workload& workload;
   const std::vector<PolicyRun>& runs;
   std::int64_t procs = 0;
-  // How the jobs of the workload ended; empty: they completed.
+  // Ends of the workload's jobs; empty: they completed.
   enum class Ended : std::uint8_t { completed, failed, cancelled, timeout, runs };
   std::vector<Ended> ends = {};
   std::string note = {};  // a paragraph behind the table
 };
 
-// The same input gives the same bytes. O(jobs log jobs) a policy.
+// The page. The same input gives the same bytes. O(jobs log jobs) a policy.
 std::string html_report(const ReportInput& input);
 
 }  // namespace holon::sim

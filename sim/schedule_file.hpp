@@ -13,7 +13,7 @@ class ScheduleFile {
   explicit ScheduleFile(Time epoch = 0, const std::string& host = "flat",
                         std::int64_t ticks_per_second = 1);
 
-  // After each pass.
+  // Called after each pass.
   void record(Time now, qmanager::Scheduler& scheduler, const qmanager::StepResult& step);
 
   const std::string& text() const { return text_; }

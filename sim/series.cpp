@@ -17,8 +17,8 @@ class Accumulator {
         slope_(slices + 1),
         partial_(slices) {}
 
-  // Whole slices in between are a step up and a step down; only the two at the ends are counted one
-  // by one.
+  // Adds whole slices in between as a step up and a step down; only the two at the ends are counted
+  // one by one.
   void add(Time from, Time to, double height) {
     if (to <= from) return;
     const double left = (static_cast<double>(from) - begin_) / width_;
@@ -55,7 +55,7 @@ class FreeRanges {
  public:
   explicit FreeRanges(std::int64_t procs) { free_.emplace(0, procs); }
 
-  // Up to `wanted` processors from the lowest range; {0, 0} if there is none.
+  // Takes up to `wanted` processors from the lowest range; {0, 0} if there is none.
   std::pair<std::int64_t, std::int64_t> take(std::int64_t wanted) {
     if (free_.empty()) return {0, 0};
     const auto [first, count] = *free_.begin();

@@ -15,7 +15,7 @@ struct Series {
   std::vector<double> queued;  // jobs waiting
 };
 
-// O(jobs + slices). REQUIRES slices >= 1.
+// The means. O(jobs + slices). REQUIRES slices >= 1.
 Series series(const Workload& workload, const SimResult& result, std::size_t slices);
 
 // A job on `count` processors from `first` on, for as long as it runs. A job whose processors are
@@ -26,7 +26,7 @@ struct Rectangle {
   std::int64_t count = 0;
 };
 
-// Every job on the lowest processors that are free when it starts.
+// Places every job on the lowest processors that are free when it starts.
 std::vector<Rectangle> rectangles(const Workload& workload, const SimResult& result,
                                   std::int64_t procs);
 

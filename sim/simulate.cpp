@@ -69,7 +69,7 @@ class Simulation {
   }
 
  private:
-  // Of the trace, and of those that waited for another job, the next to be submitted.
+  // The next job to be submitted, from the trace or from those that waited for another job.
   std::optional<Arrival> next_arrival() const {
     std::optional<Arrival> next;
     if (next_submit_ < workload_.jobs.size()) {
@@ -83,13 +83,13 @@ class Simulation {
     const auto next = next_arrival();
     return next && next->when <= now_;
   }
-  // Jobs that wait for another one are submitted by that one's end.
+  // Skips jobs that wait for another one: its end submits them.
   void skip_followers() {
     while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].preceding != kNoJob)
       ++next_submit_;
   }
   bool end_due() const { return !running_.empty() && running_.top().end <= now_; }
-  // Ends of jobs that end earlier, because others take their places.
+  // Drops ends of jobs that end earlier, because others take their places.
   void forget_replaced() {
     while (!running_.empty() && current_[running_.top().job] != running_.top().sequence)
       running_.pop();
@@ -106,7 +106,7 @@ class Simulation {
     return next;
   }
 
-  // A wake-up matters only while somebody waits. Where nobody runs or comes, priorities that age
+  // The next wake-up; it matters only while jobs wait. If no job runs or comes, priorities that age
   // may still bring a job in front of what keeps it out; if they never do, nothing happens any
   // more.
   std::optional<Time> next_wake(bool goes_on) const {
@@ -120,7 +120,7 @@ class Simulation {
     pass();
   }
 
-  // A pass at an instant at which nothing else happens serves reservations that have come due.
+  // Plays single events; a pass at an instant without any serves reservations that are due.
   void one_by_one() {
     if (!submission_due() && !end_due()) return pass();
     while (submission_due()) {
@@ -164,8 +164,7 @@ class Simulation {
     let_follow(index);
   }
 
-  // The job is over, or never will be: those that waited for it are submitted after their think
-  // times.
+  // Submits, after their think times, the jobs that waited for a job that is over or never will be.
   void let_follow(std::size_t index) {
     const auto found = followers_.find(workload_.jobs[index].id);
     if (found == followers_.end()) return;
@@ -187,7 +186,7 @@ class Simulation {
     let_follow(index);
   }
 
-  // What it has done is lost; it waits where it was before, or is over.
+  // Ends a preempted job: its work is lost; it waits where it was before, or is over.
   void give_place(std::size_t index, const qmanager::Preempt& why) {
     JobOutcome& job = result_.jobs[index];
     job.lost.push_back({*job.start, now_});
@@ -253,7 +252,7 @@ class Simulation {
   std::size_t next_submit_ = 0;
   std::size_t done_ = 0;
   std::int64_t sequence_ = 0;
-  std::vector<std::int64_t> current_;  // of each job the `sequence` of the end that holds
+  std::vector<std::int64_t> current_;  // by job, the `sequence` of the end that holds
 };
 
 }  // namespace

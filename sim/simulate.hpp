@@ -15,7 +15,7 @@
 
 namespace holon::sim {
 
-// What happens when several things happen in the same second t.
+// The order of events that happen in the same second t.
 enum class Order {
   batch,  // all ends, all submissions, one pass
   event,  // each submission and a pass, then each end, in the order of the starts, and a pass
@@ -54,7 +54,7 @@ struct SimResult {
 using MakeRequest = std::function<qmanager::JobRequest(const TraceJob&)>;
 qmanager::JobRequest flat_request(const TraceJob& job);
 
-// Errors: invalid_argument from the configuration.
+// Runs the workload. Errors: invalid_argument from the configuration.
 Result<SimResult> simulate(const Workload& workload, std::unique_ptr<qmanager::Machine> machine,
                            const SimOptions& options, const MakeRequest& request_of = flat_request);
 

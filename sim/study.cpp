@@ -24,7 +24,7 @@ std::map<std::string, std::int64_t> depths_of(const qmanager::SchedulerConfig& c
   return depths;
 }
 
-// "easy", or by queue: "easy of queue batch, conservative of queue debug".
+// The policies as "easy", or by queue: "easy of queue batch, conservative of queue debug".
 std::string configured_policies(const qmanager::SchedulerConfig& config) {
   if (config.queues.empty()) return config.defaults.policy;
   const std::string& first = config.queues.begin()->second.policy;
@@ -37,7 +37,7 @@ std::string configured_policies(const qmanager::SchedulerConfig& config) {
   return list;
 }
 
-// Without a policy each queue has its own.
+// Runs one policy; without one each queue has its own.
 Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
                              const std::string* policy) {
   SimOptions options = plan.options;
@@ -61,7 +61,7 @@ Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
   return run;
 }
 
-// Whole where it is a whole number of them.
+// Seconds; a whole number if they are one.
 StudyJson in_json_seconds(Duration ticks, std::int64_t ticks_per_second) {
   if (ticks % ticks_per_second == 0) return ticks / ticks_per_second;
   return static_cast<double>(ticks) / static_cast<double>(ticks_per_second);

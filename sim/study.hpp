@@ -26,8 +26,8 @@ using MakeMachine = std::function<Result<std::unique_ptr<qmanager::Machine>>()>;
 
 struct StudyPlan {
   SimOptions options;
-  // Of all queues, one after the other; none: one run, in which each queue has what options.config
-  // says.
+  // The policies, each for all queues, one after the other; none: one run, in which each queue has
+  // what options.config says.
   std::vector<std::string> policies;
   std::int64_t procs = 0;  // of the machine
   MakeMachine machine;
@@ -35,17 +35,17 @@ struct StudyPlan {
   unsigned threads = 1;
 };
 
-// The runs in the order of the policies; they do not influence each other. Errors: of the first
-// policy that has one.
+// The runs in the order of the policies; they do not influence each other. Errors: those of the
+// first policy that fails.
 Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan);
 
-// How many waiting jobs of each queue a pass looks at, for people: "all", "32", "32 of queue a,
-// ...".
+// The number of waiting jobs of each queue that a pass looks at, for people: "all", "32", "32 of
+// queue a, ...".
 std::string depth_text(const std::map<std::string, std::int64_t>& depths);
 
 // A table for people: a line a policy.
 std::string metrics_summary(const std::vector<PolicyRun>& runs);
-// The same, then for each policy a line a size class.
+// The summary, then for each policy a line a size class.
 std::string metrics_table(const std::vector<PolicyRun>& runs);
 // An array, one object a policy. `timings` adds how long it took, which differs from run to run.
 std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings);

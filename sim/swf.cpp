@@ -56,14 +56,14 @@ enum Field {
   kThink
 };
 
-// Of times in ms.
+// The fields of a line, times in ms.
 using Numbers = std::array<std::int64_t, kFields>;
 
 constexpr bool is_time(std::size_t field) {
   return field == kSubmit || field == kWait || field == kRun || field == kLimit || field == kThink;
 }
 
-// What swf_text() writes.
+// The beginning of a note by swf_text().
 constexpr std::string_view kNameNote = "Note: ";
 constexpr std::string_view kNoLimitNote = "Note: requested time 0 is no limit";
 constexpr std::int64_t kMostSeconds = 4'000'000'000'000'000;  // in ms it is a number still
@@ -75,7 +75,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// Behind the whole part of a number: the fraction, in thousandths. Where it ends.
+// Reads the fraction behind a number's whole part, in thousandths. Returns where it ends.
 const char* read_fraction(const char* at, const char* end, std::int64_t& thousandths) {
   thousandths = 0;
   if (at == end || *at != '.') return at;
@@ -119,8 +119,8 @@ class SwfReader {
   }
 
  private:
-  // A long log would be moved a dozen times, into fresh pages, on its way to its length. Lines need
-  // not be jobs, so there is an end to what they are trusted with.
+  // Makes room for a long log, which would be moved a dozen times, into fresh pages, on its way to
+  // its length. Lines need not be jobs, so the room has a bound.
   void make_room() {
     const auto lines = static_cast<std::size_t>(std::count(bytes_.begin(), bytes_.end(), '\n'));
     const std::size_t expected = std::min(lines + 1, kMostExpected);
@@ -142,7 +142,7 @@ class SwfReader {
     if (number > 0) trace_.workload.max_procs = number;
   }
 
-  // "Note: user 3 is ann".
+  // Reads "Note: user 3 is ann".
   void note(std::string_view text) {
     zero_is_no_limit_ = zero_is_no_limit_ || text == kNoLimitNote;
     text.remove_prefix(kNameNote.size());

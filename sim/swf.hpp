@@ -31,14 +31,14 @@ struct SwfTrace {
   std::size_t issue_count = 0;
   std::size_t skipped = 0;  // jobs left out
 
-  // Errors: invalid_argument with the issue if strict.
+  // Notes an issue. Errors: invalid_argument with the issue if strict.
   Status add_issue(TraceIssue issue, const SwfOptions& options);
-  // Cuts the run time of a job that ran for too long; its times are in ms. Errors: as add_issue.
+  // Cuts the run time of a job that ran for too long; times in ms. Errors: those of add_issue.
   Status cut_overrun(TraceJob& job, const char* field, const SwfOptions& options);
 };
 
-// Errors: invalid_argument with line and field for text that is no SWF, and for any issue if
-// strict. O(bytes).
+// Reads a log. Errors: invalid_argument with line and field for text that is no SWF, and for any
+// issue if strict. O(bytes).
 Result<SwfTrace> read_swf(std::string_view bytes, const SwfOptions& options);
 
 }  // namespace holon::sim

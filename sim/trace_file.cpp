@@ -86,7 +86,7 @@ class JsonLinesReader {
     return take(std::move(job));
   }
 
-  // True: it is there and was taken, or it is not there.
+  // Takes a number. True: it was taken, or is absent.
   static bool number(const nlohmann::json& json, const char* key, std::int64_t& into) {
     const auto at = json.find(key);
     if (at == json.end() || at->is_null()) return true;
@@ -95,7 +95,7 @@ class JsonLinesReader {
     into = static_cast<std::int64_t>(value);
     return true;
   }
-  // Seconds, to ms.
+  // Takes seconds, to ms.
   static bool time(const nlohmann::json& json, const char* key, std::int64_t& into) {
     const auto at = json.find(key);
     if (at == json.end() || at->is_null()) return true;

@@ -13,20 +13,20 @@
 
 namespace holon::sim {
 
-// Errors: as read_swf.
+// Reads JSON lines. Errors: those of read_swf.
 Result<SwfTrace> read_json_lines(std::string_view bytes, const SwfOptions& options);
 
-// What a text is, by its content.
+// Reads a trace in the format that its content shows.
 Result<SwfTrace> read_trace(std::string_view bytes, const SwfOptions& options);
 
-// The same of a file; gzip has a magic number. Errors: not_found, system, as read_swf.
+// Reads a trace from a file; gzip has a magic number. Errors: not_found, system, those of read_swf.
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options);
 
 // Why a trace without jobs has none. REQUIRES: it has none.
 std::string why_no_jobs(const SwfTrace& trace);
 
-// Uncompressed, at most `kMaxTraceBytes`. Errors: not_found, system, out_of_range, invalid_argument
-// (a broken gzip).
+// The bytes of a file, uncompressed, at most `kMaxTraceBytes`. Errors: not_found, system,
+// out_of_range, invalid_argument (a broken gzip).
 inline constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 32;
 Result<std::string> read_maybe_gzipped(const std::string& path);
 

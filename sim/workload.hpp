@@ -26,8 +26,8 @@ struct TraceJob {
   bool preemptible = false;  // as JobRequest has them; these, too
   bool checkpoints = false;
   std::size_t line = 0;  // of the trace; 0: not from a file
-  // It is submitted `think` seconds after this job has ended, whatever `submit` says; kNoJob: when
-  // that says.
+  // The job after whose end, and `think` seconds more, this one is submitted, whatever `submit`
+  // says; kNoJob: `submit` holds.
   std::int64_t preceding = kNoJob;
   Duration think = 0;
 };
@@ -39,17 +39,17 @@ struct Workload {
   std::int64_t ticks_per_second = 1;  // or 1000: where a time is no whole number of seconds
 };
 
-// Of a workload that counts in ms: seconds are its ticks where no time of a job has a fraction.
+// Makes seconds the ticks of a workload that counts in ms, if no time of a job has a fraction.
 void settle_ticks(Workload& workload);
 
-// "12", "12.5": seconds, with as many places as there are.
+// Ticks as seconds, "12", "12.5", with as many places as there are.
 std::string seconds_text(std::int64_t ticks, std::int64_t ticks_per_second);
 
 // Orders jobs by (submit, id), equal ones as they were. Complexity: linear where they are in this
 // order already, as most logs are; otherwise n log n moves of a job.
 void sort_by_submission(std::vector<TraceJob>& jobs);
 
-// What a reader had to leave out or to mend, and where.
+// A fault that a reader had to mend or whose job it left out, and its place.
 struct TraceIssue {
   std::size_t line = 0;
   std::string field;

@@ -9,8 +9,8 @@ namespace holon::sim {
 
 namespace {
 
-// nlohmann's words without "[json.exception...] parse error at line 1, column 2: " in front: lines
-// are those of the part that it was given.
+// nlohmann's words without "[json.exception...] parse error at line 1, column 2: " in front: its
+// lines are those of the part it was given.
 std::string words_of(std::string_view what) {
   if (const auto at = what.find("syntax error"); at != std::string_view::npos)
     return std::string(what.substr(at));

@@ -9,14 +9,14 @@
 
 namespace holon::sim {
 
-// Of a byte of a text, both from 1.
+// The place of a byte in a text, both from 1.
 struct TextPlace {
   std::size_t line = 1, column = 1;
 };
 TextPlace place_in(std::string_view text, std::size_t at);
 std::string text_of(const TextPlace& place);  // "line 3, column 7"
 
-// What is wrong with a text that should be one JSON value, and at which byte of it.
+// The fault in a text that should be one JSON value, and its byte.
 struct JsonFault {
   std::string what;  // "not JSON: syntax error ..."
   std::size_t at = 0;

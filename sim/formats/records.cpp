@@ -21,12 +21,12 @@ namespace {
 
 using RecordJson = nlohmann::json;
 
-// Bytes of one record.
+// The bytes of one record.
 struct RecordSpan {
   std::size_t begin = 0, end = 0;
 };
 
-// What the records are in.
+// The form of the text around the records.
 enum class Around { document, list, lines };
 
 Around around_of(std::string_view bytes) {
@@ -41,7 +41,7 @@ Around around_of(std::string_view bytes) {
   return is_whole ? Around::lines : Around::document;
 }
 
-// Objects that are `level` brackets deep, in order; one that is not closed goes to the end.
+// Objects that are `level` brackets deep, in order; an unclosed one goes to the end.
 std::vector<RecordSpan> records_in(std::string_view bytes, int level) {
   std::vector<RecordSpan> found;
   int depth = 0;
@@ -112,7 +112,7 @@ class RecordsReader {
     return std::move(*json);
   }
 
-  // Of which arrays the tasks are there, and of which instances the jobs.
+  // Notes the arrays whose tasks are there, and the instances whose jobs are.
   Status look_through() {
     for (const RecordSpan& span : spans_) {
       const auto json = parse(span);
@@ -126,7 +126,7 @@ class RecordsReader {
     return {};
   }
 
-  // 0 and "" where it is not there, or of another kind.
+  // The value; 0 and "" if it is absent, or of another kind.
   static std::int64_t number(const RecordJson& json, const char* key) {
     const auto at = json.find(key);
     return at != json.end() && at->is_number_integer() ? at->get<std::int64_t>() : 0;
@@ -141,7 +141,7 @@ class RecordsReader {
   }
 
   FieldPlace at(const RecordSpan& span, const char* field) const {
-    // Records stand in the order of their lines: what is before the last one was counted then.
+    // Records stand in the order of their lines: those before the last one were counted then.
     for (; counted_ < span.begin; ++counted_) line_ += bytes_[counted_] == '\n';
     return {line_, 0, field};
   }
@@ -161,12 +161,12 @@ class RecordsReader {
     TraceJob job = job_of(json);
     const Time finish = number(json, "t_finish");
     job.run = (finish > 0 ? finish : number(json, "t_inactive")) - start;
-    // Its limit ended it, and then it took a moment.
+    // A job ended by its limit ran a moment longer than that.
     if (text(json, "result") == "TIMEOUT" && job.limit > 0) job.run = std::min(job.run, job.limit);
     return builder_.add(std::move(job), at(span, "t_finish"));
   }
 
-  // Nobody has said how long each task ran.
+  // Takes an array; how long each task ran is unknown.
   Status take_array(const RecordJson& json, const RecordSpan& span) {
     const std::int64_t id = number(json, "id");
     if (arrays_with_tasks_.contains(id)) return {};

@@ -15,8 +15,8 @@ namespace holon::sim {
 // Is this the text of such records, and not of jobs of a trace?
 bool is_records(std::string_view bytes);
 
-// Errors: invalid_argument with line and column for what is no JSON or no records; as of
-// SwfTrace::add_issue(). O(bytes).
+// Reads records. Errors: invalid_argument with line and column for what is no JSON or no records;
+// those of SwfTrace::add_issue(). O(bytes).
 Result<SwfTrace> read_records(std::string_view bytes, const SwfOptions& options);
 
 }  // namespace holon::sim

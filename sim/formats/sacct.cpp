@@ -37,7 +37,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
   return number;
 }
 
-// "12", "12.345" to ms.
+// Reads "12", "12.345" as seconds, to ms.
 std::optional<Duration> seconds_in_ms(std::string_view text) {
   const auto point = std::min(text.find('.'), text.size());
   const auto whole = whole_number(text.substr(0, point));
@@ -60,7 +60,7 @@ std::vector<std::string_view> cells_of(std::string_view line) {
   }
 }
 
-// Nobody knows it, or it has not come: what sacct writes for no value.
+// Is it what sacct writes for no value: unknown, or still to come?
 bool is_none(std::string_view text) {
   return text.empty() || text == "Unknown" || text == "None" || text == "N/A";
 }
@@ -125,7 +125,7 @@ class SacctReader {
     return {};
   }
 
-  // "" where there is no such column.
+  // The cell; "" if there is no such column.
   std::string_view cell(const SacctRow& row, const char* name) const {
     const auto column = columns_.find(name);
     return column == columns_.end() ? std::string_view() : row.cells[column->second];
@@ -171,7 +171,7 @@ class SacctReader {
     if (!start) return wrong(row, "start", "Start", "a time, such as 2026-01-31T23:59:58");
     const auto run = run_of(row, *start);
     if (!run) return run_fault(row);
-    // What was cancelled while it waited has a start, too: its end.
+    // Jobs cancelled while they waited have a start, too: their end.
     if (*run == 0 && state.starts_with("CANCELLED"))
       return builder_.issue(at(row, "state", "State"),
                             fmt::format("job {} was cancelled before it ran", id));
@@ -187,8 +187,8 @@ class SacctReader {
     return builder_.add(std::move(job), at(row, run_column(), "Elapsed"));
   }
 
-  // Tasks of arrays (12_3) and parts of heterogeneous jobs (12+1) get numbers behind all others,
-  // unless their own are there.
+  // Numbers of tasks of arrays (12_3) and parts of heterogeneous jobs (12+1) come behind all
+  // others, unless their own are there.
   std::int64_t number_of(const SacctRow& row, std::string_view id) const {
     const auto own = whole_number(columns_.contains("jobidraw") ? cell(row, "jobidraw") : id);
     return own.value_or(0);
@@ -216,7 +216,7 @@ class SacctReader {
                : wrong(row, run_column(), "Elapsed", "a length, such as 1-00:00:00");
   }
 
-  // 0: none. nullopt: it makes no sense. A partition's own limit is not in the log.
+  // The limit; 0: none. nullopt: it makes no sense. A partition's own limit is not in the log.
   std::optional<Duration> limit_of(const SacctRow& row) const {
     const bool is_raw = columns_.contains("timelimitraw");
     const std::string_view text = cell(row, is_raw ? "timelimitraw" : "timelimit");
@@ -226,7 +226,7 @@ class SacctReader {
     return minutes ? std::optional(*minutes * 60) : std::nullopt;
   }
 
-  // 0: nobody says.
+  // The processors; 0: unknown.
   std::int64_t processors_of(const SacctRow& row) const {
     for (const char* name : {"alloccpus", "ncpus", "reqcpus"})
       if (const auto number = whole_number(cell(row, name)); number && *number > 0) return *number;
@@ -262,7 +262,7 @@ bool is_sacct(std::string_view bytes) {
   if (first == std::string_view::npos) return false;
   const std::string line = in_lower_case(bytes.substr(first, bytes.find('\n', first) - first));
   const bool has_id = line.starts_with("jobid") || line.find("|jobid") != std::string::npos;
-  // A row without the names: 12, 12_3, 12+1, 12.batch.
+  // Is it a row without the names, such as 12, 12_3, 12+1, 12.batch?
   const auto end = line.find_first_not_of("0123456789_+.abcdefghijklmnopqrstuvwxyz");
   const bool is_row =
       line.front() >= '0' && line.front() <= '9' && end != std::string::npos && line[end] == '|';

@@ -15,17 +15,17 @@
 
 namespace holon::sim {
 
-// Does the text begin as that of sacct does, whatever is between its columns?
+// Does the text begin as sacct's does, whatever is between its columns?
 bool is_sacct(std::string_view bytes);
 
 // Errors: invalid_argument with line and column for a table without a line of names, without |
-// between its columns, or without a column that is needed; as of SwfTrace::add_issue(). O(bytes).
+// between its columns, or without a needed column; those of SwfTrace::add_issue(). O(bytes).
 Result<SwfTrace> read_sacct(std::string_view bytes, const SwfOptions& options);
 
-// "2026-01-31T23:59:58" to ms since 1970, as if it were in UTC; with a number of seconds since
-// then, too. nullopt: it is none.
+// Reads "2026-01-31T23:59:58" as ms since 1970, as if it were in UTC, or a number of seconds since
+// then. nullopt: neither.
 std::optional<Time> parse_sacct_time(std::string_view text);
-// "1-02:03:04", "02:03:04", "03:04", with a fraction, to ms. nullopt: it is none.
+// Reads "1-02:03:04", "02:03:04", "03:04", with a fraction, to ms. nullopt: none of these.
 std::optional<Duration> parse_sacct_length(std::string_view text);
 
 }  // namespace holon::sim

@@ -12,7 +12,7 @@ namespace holon::sim {
 
 namespace {
 
-// Of a header: one line, whatever is in a name.
+// Keeps a header to one line, whatever is in a name.
 std::string in_one_line(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';

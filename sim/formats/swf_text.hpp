@@ -31,7 +31,7 @@ struct SwfHeader {
   std::int64_t procs = 0, nodes = 0;  // 0: not known
 };
 
-// Sorted by submission; times from the second of the first one, which is UnixStartTime.
+// Jobs in order of submission; times from the second of the first one, which is UnixStartTime.
 std::string swf_text(std::vector<SwfJob> jobs, const SwfHeader& header);
 
 }  // namespace holon::sim

@@ -12,7 +12,7 @@
 
 namespace holon::sim {
 
-// Where in a file something stands, and what the file calls it.
+// The place of a field in a file, and the file's name for it.
 struct FieldPlace {
   std::size_t line = 0, column = 0;  // column 0: all of the line
   std::string field;
@@ -22,21 +22,21 @@ class TraceBuilder {
  public:
   explicit TraceBuilder(const SwfOptions& options) : options_(options) {}
 
-  // What was wrong with a line, whose job is left out or was mended. Errors: as of
+  // Notes a fault in a line, whose job is left out or was mended. Errors: those of
   // SwfTrace::add_issue().
   Status issue(const FieldPlace& at, std::string what, bool skipped = true);
 
-  // `job`: as of the log; its id is the one that it is to have unless another job has it already,
-  // which is so for jobs of several instances. Checks what every format has in common: processors,
-  // run time, the size of the machine, the limit. Errors: as of issue().
+  // Adds a job of the log, under its id unless another job has that already, as with jobs of
+  // several instances. Checks what every format has in common: processors, run time, the size of
+  // the machine, the limit. Errors: those of issue().
   Status add(TraceJob job, const FieldPlace& at);
 
-  // Of a submission that is in the log, also of a job that is left out: the trace may begin with
-  // it.
+  // Notes the time of a submission in the log, even of a job that is left out: the trace may begin
+  // with it.
   void submitted(Time ms);
   void set_procs(std::int64_t procs) { trace_.workload.max_procs = procs; }
 
-  // Sorted, with the times of a trace.
+  // The trace, sorted, with the times of a trace.
   SwfTrace finish();
 
  private:
