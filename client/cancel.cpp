@@ -1,4 +1,4 @@
-// The end of jobs, of however many.
+// Cancelling any number of jobs.
 #include <algorithm>
 #include <utility>
 

@@ -33,7 +33,7 @@ Result<std::string> absolute_path(transport::BlockingClient& client, const std::
   return join_path(here->path, path);
 }
 
-// The ids from the `begin`th on that one request is about.
+// The ids from the `begin`th on that go into one request.
 std::vector<std::uint64_t> part_of(const std::vector<std::uint64_t>& ids, std::size_t begin) {
   const auto first = ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin, ids.size()));
   const auto left = static_cast<std::size_t>(ids.end() - first);
@@ -53,13 +53,13 @@ Error unreachable(const std::string& uri, const Error& error) {
   return {Errc::disconnected, (says_it ? "" : "the instance does not answer: ") + error.what, uri};
 }
 
-// The name of a socket is one, too.
+// The uri of an address, which may be the name of a socket.
 std::string uri_of(const std::string& address) {
   return address.starts_with('/') ? "ipc://" + address : address;
 }
 
-// Over tcp, with a key of this connection's own. Each time the connection is made a new credential
-// says which user it is.
+// Connects over tcp, with a key of this connection's own. Each time the connection is made a new
+// credential says which user it is.
 Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& address,
                                                  Duration patience) {
   const char* const socket = std::getenv("HOLON_MUNGE_SOCKET");
@@ -86,7 +86,7 @@ Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& 
   return client;
 }
 
-// As instances date their records.
+// The wall clock by which instances date their records.
 std::int64_t wall_clock() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -100,13 +100,13 @@ std::optional<struct stat> file_at(const std::string& uri) {
   return is_there ? std::optional(info) : std::nullopt;
 }
 
-// Root is nobody's guest.
+// Does the socket belong to another user? For root it never counts as another's.
 bool is_of_another_user(const std::string& uri) {
   const auto file = file_at(uri);
   return geteuid() != 0 && file && file->st_uid != geteuid();
 }
 
-// Tries again while somebody is about to start a broker there; says so once.
+// Tries again while a broker is about to be started there; says so once.
 Result<transport::BlockingClient> connect_patiently(
     const std::string& uri, const Patience& patience,
     const std::function<void(const std::string&)>& on_wait) {
@@ -114,8 +114,8 @@ Result<transport::BlockingClient> connect_patiently(
   const auto give_up = Clock::now() + std::chrono::milliseconds(patience.restart);
   for (bool said = false;; said = true) {
     auto client = transport::BlockingClient::connect(uri, patience.connect);
-    // One that is there and does not answer is not being started; what this process lacks (open
-    // files) does not come back either.
+    // A broker that is there and does not answer is not being started; files that this process may
+    // not open any more do not come back either.
     const bool is_away = !client && (client.error().code == Errc::not_found ||
                                      client.error().code == Errc::disconnected);
     if (!is_away || !may_come_back(uri) || Clock::now() > give_up) return client;
@@ -144,8 +144,7 @@ Result<Client> Client::connect(const Address& address) {
                 : address.on_wait
                     ? connect_patiently(uri, address.patience, address.on_wait)
                     : transport::BlockingClient::connect(uri, address.patience.connect);
-  // Without MUNGE here, or where the other side does not take its word, nothing is amiss with the
-  // address.
+  // Without MUNGE here, or if the other side does not take its word, the address is not at fault.
   const bool is_proof =
       !client && *keyed &&
       (client.error().code == Errc::unsupported || client.error().code == Errc::denied);
@@ -195,7 +194,7 @@ void Client::set_path(std::string path) {
   parts_->path = std::move(path);
 }
 
-// "Busy": the instance waits for what it has asked for, and says why.
+// Waits; "busy" means that the instance waits for what it has asked for, and says why.
 Status Client::Parts::await_own() {
   if (!may_have_own) return {};
   constexpr Duration kUsual = 1'000, kLater = 15'000;  // until something is said, and said anew
@@ -281,7 +280,7 @@ Result<msg::ExtendReply> Client::extend(msg::ExtendRequest request) {
 
 Status Client::each_page(msg::JobsRequest request,
                          const std::function<bool(std::vector<msg::JobRecord>, bool)>& take) {
-  // The next page is on its way while this one is dealt with.
+  // The next page is on its way while this one is handled.
   auto& client = parts_->client.client();
   auto& reactor = parts_->client.reactor();
   std::optional<Result<std::string>> answer;
@@ -405,7 +404,7 @@ Result<msg::JobRecord> Client::record(std::uint64_t id) {
 }
 
 Result<msg::WaitReply> Client::wait_for_all() {
-  // By their ids: after a restart of the broker those that ended meanwhile are still asked for.
+  // Waits by ids: after a restart of the broker jobs that ended meanwhile are still asked for.
   msg::WaitRequest request;
   const auto listed = across_restarts(*parts_, [&]() -> Result<msg::Empty> {
     request.ids.clear();
@@ -556,7 +555,7 @@ Result<msg::AuditReply> Client::audit(const msg::AuditRequest& request) {
 
 Status Client::shutdown(const msg::ShutdownRequest& request) {
   const auto answer = parts_->call<msg::Empty>("shutdown", request);
-  // The broker may be gone before its answer is out; that is what was asked for.
+  // The broker may be gone before its answer is out, as the request asks.
   if (!answer && answer.error().code != Errc::disconnected) return tl::unexpected(answer.error());
   return {};
 }

@@ -37,7 +37,7 @@
 
 namespace holon::client {
 
-// How long a client waits, in ms.
+// The times that a client waits, in ms.
 struct Patience {
   // Until an instance that is connected to has answered for the first time.
   Duration connect = 5'000;
@@ -46,71 +46,70 @@ struct Patience {
   // Until a broker that is being started again is there: a second as a rule, and more where it
   // keeps crashing.
   Duration restart = 30'000;
-  // Whoever waits for what may take for ever asks the instance so often how it stands, and says
-  // that it does not answer after `silence` without an answer.
+  // How often an instance is asked how it stands, during a wait that may take for ever, and after
+  // what time without an answer the client says that it does not answer.
   Duration ask_again = 4'000, silence = 3'000;
 };
 
-// Which instance.
+// The instance to connect to.
 struct Address {
   // "ipc://DIR/broker", the same as the name of a socket ("/run/user/1000/holon-x/broker"), or
   // "tcp://HOST:PORT". "": $HOLON_URI, else the user's only running root instance.
   std::string uri = {};
-  // Whom requests are for: a path ("/3/7"), or one as seen from the instance at `uri` ("7", "..").
-  // "": that instance itself, or in one that serves several users the user's own below it, if there
-  // is one; submit() makes it where each user has one.
+  // The instance that requests are for: a path ("/3/7"), or one as seen from the instance at `uri`
+  // ("7", ".."). "": that instance itself, or in one that serves several users the user's own below
+  // it, if there is one; submit() makes it where each user has one.
   std::string path = {};
   // If set: a broker that is being started again is waited for (Patience::restart), and this is
-  // called once with a sentence about it. So it is when an instance that is waited for, by its
-  // path, does not answer (Patience::silence).
+  // called once with a sentence about it; also when an instance that is waited for, by its path,
+  // does not answer (Patience::silence).
   std::function<void(const std::string& notice)> on_wait = {};
   Patience patience = {};
 };
 
-// Where a follower of a tree is: the cursors of the instances it follows, by their paths.
+// The position of a follower of a tree: the cursors of the instances it follows, by their paths.
 using TreeCursors = std::map<std::string, std::string>;
 
 class Client {
  public:
-  // Errors: disconnected (none, several, or no answer: the message says what to do),
-  // invalid_argument (a path that is none).
+  // Connects. Errors: disconnected (no instance, several, or no answer: the message says what to
+  // do), invalid_argument (a path that is none).
   static Result<Client> connect(const Address& address = {});
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  // Where the requests go: an absolute path, or "" for the instance connected to.
+  // The instance that requests go to: an absolute path, or "" for the instance connected to.
   const std::string& path() const;
   void set_path(std::string path);
 
   // ---- jobs ----
 
-  // Jobs into the queue; once it returns they are in the instance's journal. A connection that is
-  // lost before the answer is made again, for up to Patience::restart, and the request is sent
-  // again: its key (a random one where `request` has none) keeps it from being carried out twice.
-  // Where it goes to an instance of the user's own that waits for its resources, so does this call.
-  // Errors:
-  // invalid_argument, unsupported, out_of_range (the jobspec; the message has the place), not_found
-  // (a queue or a job that it names), unsatisfiable (it can never run here; the message says why),
-  // exists (another submission had this key), denied (the queue is closed).
+  // Submits jobs; once it returns they are in the instance's journal. A connection that is lost
+  // before the answer is made again, for up to Patience::restart, and the request is sent again:
+  // its key (a random one where `request` has none) keeps it from being carried out twice. If it
+  // goes to an instance of the user's own that waits for its resources, this call waits too.
+  // Errors: invalid_argument, unsupported, out_of_range (the jobspec; the message has the place),
+  // not_found (a queue or a job that it names), unsatisfiable (it can never run here; the message
+  // says why), exists (another submission had this key), denied (the queue is closed).
   Result<msg::SubmitReply> submit(msg::SubmitRequest request);
-  // Tasks that wait for each other, all or none, as submit() otherwise. `where` of an error is the
-  // place in the request, "tasks/7".
+  // Submits tasks that wait for each other, all or none, otherwise like submit(). `where` of an
+  // error is the place in the request, "tasks/7".
   Result<msg::GraphReply> submit_graph(msg::GraphRequest request);
-  // More tasks for an open array, all or none whatever happens, and its close.
+  // Adds tasks to an open array, all or none whatever happens, and may close it.
   Result<msg::ExtendReply> extend(msg::ExtendRequest request);
   // May a submission name a user to run as? Errors: unsupported (an instance of one user).
   Status check_serves_users();
-  // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
+  // Lists jobs page by page: in the order of their ids (with a limit: reversed), or in none if
   // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
   // Errors: not_found (one of the ids).
   Status each_page(msg::JobsRequest request,
                    const std::function<bool(std::vector<msg::JobRecord>, bool)>& take);
-  // All of them, ordered by path; of a limit the newest. Errors: not_found (one of the ids).
+  // All listed jobs by path; with a limit the newest. Errors: not_found (one of the ids).
   Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
-  // How many jobs there are of each state and result. Errors: as of jobs().
+  // The number of jobs of each state and result. Errors: those of jobs().
   Result<std::vector<msg::StateCount>> count_jobs(msg::JobsRequest request);
-  // What jobs that are over have used, by `request.by`. Errors: as of jobs(), and invalid_argument
+  // The use of jobs that are over, by `request.by`. Errors: those of jobs(), and invalid_argument
   // (nothing that they can be told apart by).
   Result<std::vector<msg::Usage>> usage(msg::JobsRequest request);
   // The numbers of tasks of an array, by their indices. Errors: not_found (no such job, no task
@@ -124,48 +123,48 @@ class Client {
   // Waits for as long as it takes until all of them are INACTIVE, also while a broker that crashed
   // is started again. Errors: not_found (one of the ids).
   Result<msg::WaitReply> wait(const msg::WaitRequest& request);
-  // The same for every job that is active now.
+  // Waits for every job that is active now.
   Result<msg::WaitReply> wait_for_all();
-  // Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after their grace.
-  // Errors: not_found (one of the ids; none is cancelled then).
+  // Cancels jobs. Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after
+  // their grace. Errors: not_found (one of the ids; none is cancelled then).
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
-  // A signal to all tasks of running jobs. Errors: not_found, denied (one of them does not run;
-  // none gets it then), disconnected (an agent of theirs is away, or was lost meanwhile: its tasks
-  // may have got it), invalid_argument (no signal), out_of_range (more than 10,000 ids).
+  // Sends a signal to all tasks of running jobs. Errors: not_found, denied (one of them does not
+  // run; none gets it then), disconnected (an agent of theirs is away, or was lost meanwhile: its
+  // tasks may have got it), invalid_argument (no signal), out_of_range (more than 10,000 ids).
   Status signal(const msg::SignalRequest& request);
-  // What jobs ask for is another thing now; of running ones only the limit. Errors: not_found,
-  // denied (one of them is over, or has started), invalid_argument, unsatisfiable (it could never
-  // run then, or not end in time), out_of_range (more than 10,000 ids); none is changed then.
+  // Changes what jobs ask for; of running ones only the limit. Errors: not_found, denied (one of
+  // them is over, or has started), invalid_argument, unsatisfiable (it could never run then, or not
+  // end in time), out_of_range (more than 10,000 ids); none is changed then.
   Status update(const msg::UpdateRequest& request);
-  // The tasks of running jobs are stopped, or go on. Errors: not_found, denied (one of them does
-  // not run, or is an instance), out_of_range; none is stopped then.
+  // Stops the tasks of running jobs, or lets them go on. Errors: not_found, denied (one of them
+  // does not run, or is an instance), out_of_range; none is stopped then.
   Status suspend(const msg::SuspendRequest& request);
-  // 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has started or is over),
-  // invalid_argument (above 31), out_of_range (more than 10,000 ids).
+  // Sets the urgency: 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has
+  // started or is over), invalid_argument (above 31), out_of_range (more than 10,000 ids).
   Status set_urgency(const msg::UrgencyRequest& request);
 
   // ---- the instance and the tree ----
 
   // Units of resources by their types, and nodes.
   Result<msg::ResourceReply> resources();
-  // Nodes take no new work, or take it again. Errors: not_found (a host), invalid_argument.
+  // Lets nodes take no new work, or take it again. Errors: not_found (a host), invalid_argument.
   Status drain(const msg::DrainRequest& request);
-  // For nodes that the instance was not started with; one line, and a secret. Errors: unsupported
-  // (others cannot reach it), invalid_argument.
+  // An invitation for nodes that the instance was not started with; one line, and a secret. Errors:
+  // unsupported (others cannot reach it), invalid_argument.
   Result<std::string> invite(const msg::InviteRequest& request);
-  // Once the node is out. Errors: not_found, denied (the broker is on it).
+  // Returns once the node is out. Errors: not_found, denied (the broker is on it).
   Status leave(const msg::LeaveRequest& request);
-  // Batch jobs are submitted from now on when its plan lacks resources. Errors: unsupported (of
-  // this instance), invalid_argument.
+  // Submits batch jobs from now on when the instance's plan lacks resources. Errors: unsupported
+  // (of this instance), invalid_argument.
   Result<msg::ProvisionReply> provision(const msg::ProvisionRequest& request);
   Result<msg::ProvisionsReply> provisions();
-  // Errors: not_found, invalid_argument.
+  // Changes a provision. Errors: not_found, invalid_argument.
   Status change_provision(const msg::ProvisionChange& request);
   // This instance and all below it; those that do not answer in time are marked.
   Result<msg::TreeNode> tree();
   // This instance alone.
   Result<msg::TreeNode> status();
-  // Its journal gives back to the disk what holds nothing any more.
+  // Gives back to the disk what holds nothing any more in the instance's journal.
   Result<msg::CompactReply> compact_journal();
   // Ends the instance in order: returns once it knows.
   Status shutdown(const msg::ShutdownRequest& request);
@@ -178,12 +177,12 @@ class Client {
   Result<msg::WindowsReply> windows();
   // The whole plan, in as many parts as it takes.
   Status plan(const msg::PlanRequest& request, const std::function<void(msg::PlanPart)>& on_part);
-  // Errors: not_found (the queue), invalid_argument (the gate).
+  // Opens or closes a gate. Errors: not_found (the queue), invalid_argument (the gate).
   Status set_gate(const msg::GateRequest& request);
   Result<msg::StatsReply> stats();
-  // Errors: not_found (no such key).
+  // The configuration. Errors: not_found (no such key).
   Result<msg::ConfigReply> config(const msg::ConfigRequest& request);
-  // Its files are read again. Errors: invalid_argument (what is wrong in them, with the place),
+  // Reads the instance's files again. Errors: invalid_argument (a fault in them, with the place),
   // denied (the key, or the job, that is in the way); nothing has changed then.
   Result<msg::ReloadReply> reload_config();
   // Another policy for a queue. Errors: not_found (the queue), invalid_argument (the policy).
@@ -191,12 +190,12 @@ class Client {
   Result<msg::PolicyDisableReply> disable_policy(const msg::PolicyDisableRequest& request);
   Result<msg::PolicyShown> show_policy(const msg::PolicyShowRequest& request);
   Result<msg::WhatIfReply> what_if(const msg::WhatIfRequest& request);
-  // Who asked for changes, and whom they were refused; the newest first.
+  // The changes asked for and refused, and by whom; the newest first.
   Result<msg::AuditReply> audit(const msg::AuditRequest& request);
-  // Errors: unsatisfiable (not free then), invalid_argument.
+  // Makes an advance reservation. Errors: unsatisfiable (not free then), invalid_argument.
   Result<msg::ReserveReply> reserve(const msg::ReserveRequest& request);
   Result<msg::ReservationsReply> reservations();
-  // Errors: not_found (one that is over).
+  // Cancels reservations. Errors: not_found (one that is over).
   Status unreserve(const msg::UnreserveRequest& request);
 
   // ---- streams: `on_item` returns false to leave early ----
@@ -208,11 +207,11 @@ class Client {
   // to go on from there in another process; "" after a snapshot has begun and is not complete.
   Status follow(msg::EventsRequest request,
                 const std::function<bool(const msg::EventsPart&)>& on_part);
-  // The same of this path's instance and of all below it, each with its own cursor: children are
-  // followed from the moment they are up. `on_part(path, part, cursors)`: of which instance, and
-  // where all of them are behind this part. The last part of a child that has ended is a snapshot
-  // (`anew`) of its jobs, all INACTIVE, with a node of health "ended"; of one that does not answer
-  // a node of health "unreachable" comes. `request.cursor` is not used.
+  // Follows this path's instance and all below it, each with its own cursor: children are followed
+  // from the moment they are up. `on_part(path, part, cursors)`: the instance of the part, and the
+  // position of all behind this part. The last part of a child that has ended is a snapshot
+  // (`anew`) of its jobs, all INACTIVE, with a node of health "ended"; a child that does not answer
+  // sends a node of health "unreachable". `request.cursor` is not used.
   using OnTreePart = std::function<bool(const std::string& path, const msg::EventsPart& part,
                                         const TreeCursors& cursors)>;
   Status follow_tree(const msg::EventsRequest& request, TreeCursors cursors,
@@ -227,24 +226,24 @@ class Client {
 
   // ---- beside a call that is under way ----
 
-  // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the
-  // process, during any call above; but for those that are ignored, which stay so. (shared_ptr only
-  // to hide what it holds: there is one owner.)
+  // Lets SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the process, during
+  // any call above and while the guard lives; not those that are ignored, which stay so.
+  // (shared_ptr only to hide what it holds: there is one owner.)
   using SignalGuard = std::shared_ptr<void>;
   [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
-  // What turns during any call above, for what is to go on meanwhile.
+  // The reactor that turns during any call above, for what is to go on meanwhile.
   transport::Reactor& reactor();
-  // Requests beside the call that is under way; the callback is not called any more when what is
-  // returned has gone. Those of cancel_later() and signal_later() are called once it has been
-  // answered, or was not within two seconds; input_later() waits for as long as it takes.
+  // Requests beside the call that is under way; no callback comes once the returned subscription
+  // has gone. Those of cancel_later() and signal_later() are called once the request was answered,
+  // or was not within two seconds; input_later() waits for as long as it takes.
   [[nodiscard]] transport::Subscription cancel_later(const msg::CancelRequest& request,
                                                      std::function<void()> on_answer);
   [[nodiscard]] transport::Subscription signal_later(const msg::SignalRequest& request,
                                                      std::function<void(const Status&)> on_answer);
   [[nodiscard]] transport::Subscription record_later(
       std::uint64_t id, std::function<void(const msg::JobRecord&)> on_answer);
-  // The record of a job of this instance when it is INACTIVE. Not called where the connection is
-  // lost before that: wait() asks the broker that follows.
+  // Calls back with the record of a job of this instance when it is INACTIVE; not if the connection
+  // is lost before that: wait() asks the broker that follows.
   [[nodiscard]] transport::Subscription ended_later(
       std::uint64_t id, std::function<void(const msg::JobRecord&)> on_end);
   [[nodiscard]] transport::Subscription input_later(
@@ -252,8 +251,8 @@ class Client {
       std::function<void(const Result<msg::InputReply>&)> on_answer);
 
   // Calls `on_over` once during later calls: when the job is over, or about to be, with its record;
-  // or with an error when its instance has gone for good. Nothing any more when what is returned
-  // has gone.
+  // or with an error when its instance has gone for good. Not called any more once the returned
+  // subscription has gone.
   [[nodiscard]] transport::Subscription over_later(
       std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over);
 

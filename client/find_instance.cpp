@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kForAll = "/run/holon";
-// What an instance has written of itself into its runtime directory.
+// The file in which an instance describes itself in its runtime directory.
 constexpr const char* kWritten = "instance.json";
 
 bool is_ours(const fs::path& folder) {
@@ -28,7 +28,7 @@ bool is_ours(const fs::path& folder) {
   return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
 }
 
-// A root; nothing for a child.
+// The root instance described there; nullopt for a child.
 std::optional<RunningInstance> written_in(const fs::path& folder) {
   try {
     std::ifstream in(folder / kWritten, std::ios::binary);
@@ -47,7 +47,7 @@ std::optional<RunningInstance> written_in(const fs::path& folder) {
   }
 }
 
-// Nothing for a directory left behind by a crash.
+// The root running there; nullopt for a directory left behind by a crash.
 std::optional<RunningInstance> root_in(const fs::path& folder) {
   auto root = written_in(folder);
   const auto uri = transport::ipc_uri(folder.string(), "broker");
@@ -59,7 +59,7 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
   return root;
 }
 
-// Of an agent: the address of the broker that it serves. "": it is another process.
+// The address of the broker that an agent serves; "": the process is no agent.
 std::string served_by(const fs::path& process) {
   struct stat info {};
   if (lstat(process.c_str(), &info) != 0 || info.st_uid != getuid()) return {};
@@ -76,9 +76,9 @@ fs::path runtime_dir_of(const std::string& uri) {
   return fs::path(uri.substr(kScheme.size())).parent_path();
 }
 
-// Does an agent run whose instance's runtime directory somebody has removed? The supervisor makes
-// it again within a second, and what stands there meanwhile says nothing. `uri`: only of this
-// instance; "": of any.
+// Does an agent run whose instance's runtime directory was removed? The supervisor makes it again
+// within a second, and what stands there meanwhile says nothing. `uri`: only this instance; "":
+// any.
 bool is_to_be_restored(const std::string& uri) {
   std::error_code error, none;
   for (fs::directory_iterator process("/proc", error), end; !error && process != end;
@@ -93,7 +93,7 @@ bool is_to_be_restored(const std::string& uri) {
   return false;
 }
 
-// Those that are found now, or as soon as a removed directory is there again.
+// The roots found now, or as soon as a removed directory is there again.
 std::vector<RunningInstance> awaited_roots() {
   constexpr int kTries = 60;
   constexpr useconds_t kBetweenTries = 50'000;
@@ -108,8 +108,8 @@ std::vector<RunningInstance> awaited_roots() {
   return roots;
 }
 
-// Of instances for all users of the machine (`holon start --system`), the addresses. What they are
-// is in files for their own account.
+// Addresses of instances for all users of the machine (`holon start --system`). Their descriptions
+// are in files for their own account.
 std::vector<std::string> open_to_all() {
   std::vector<std::string> found;
   std::error_code error;
@@ -123,8 +123,8 @@ std::vector<std::string> open_to_all() {
   return found;
 }
 
-// Of another user's instance, which serves this one, too, the lock cannot be looked at: it is there
-// for as long as the instance has not ended in order.
+// Is it another user's instance that serves this user too? Its lock cannot be looked at: it counts
+// as there until the instance has ended in order.
 bool is_anothers(const fs::path& dir) {
   const std::string lock = (dir / transport::SupervisorLock::kFile).string();
   return access(lock.c_str(), F_OK) == 0 && access(lock.c_str(), R_OK) != 0;
@@ -175,8 +175,8 @@ Result<std::string> find_instance(const Describe& describe) {
 bool may_come_back(const std::string& uri) {
   const fs::path dir = runtime_dir_of(uri);
   if (dir.empty()) return false;
-  // Looked at again after the files: a supervisor that makes its directory again has its lock
-  // before it writes them.
+  // The lock is looked at again after the files: a supervisor that makes its directory again has
+  // its lock before it writes them.
   const auto lives = [&] { return transport::supervisor_lives(dir.string()); };
   return lives() || is_to_be_restored(uri) || lives() || is_anothers(dir);
 }

@@ -20,16 +20,16 @@ struct RunningInstance {
 // directories.
 std::vector<RunningInstance> running_roots();
 
-// What is said of an instance, in one line, to somebody who has to choose.
+// Describes an instance in one line, for a person who has to choose.
 using Describe = std::function<std::string(const RunningInstance&)>;
-// Its name and where its state is.
+// The instance's name and the place of its state.
 std::string describe_briefly(const RunningInstance& instance);
 
 // $HOLON_URI, else the only running root instance. Errors: disconnected with what to do about it.
 Result<std::string> find_instance(const Describe& describe = describe_briefly);
 
-// Is there a supervisor that starts a broker at this address again, should it be gone? Also where
-// somebody has removed the runtime directory, which it makes again.
+// Is there a supervisor that starts a broker at this address again, should it be gone? True also if
+// the runtime directory was removed, which the supervisor makes again.
 bool may_come_back(const std::string& uri);
 
 }  // namespace holon::client

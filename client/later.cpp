@@ -1,4 +1,4 @@
-// What goes on beside the call that is under way.
+// Requests beside the call that is under way.
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -109,7 +109,7 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
         on_over_(std::move(on_over)) {}
 
   void begin() {
-    // Asked without a connection, an instance that has ended would be waited for for ever.
+    // A question without a connection would wait for ever if the instance has ended.
     if (!client_.client().connected())
       return lost({Errc::disconnected, "the connection was lost", client_.client().uri()});
     streams_ = true;

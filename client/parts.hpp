@@ -11,15 +11,15 @@
 
 namespace holon::client {
 
-// Submitting a million jobs or listing them takes longer than a look at the state does.
+// For submitting a million jobs or listing them, which takes longer than a look at the state.
 inline constexpr Duration kBulkTimeout = 600'000;
 inline constexpr Duration kForEver = 0;
 
 inline constexpr Duration kLookAgain = 50;
 
-// Has the instance of this lost connection ended? Nobody listens there, and there is no supervisor
-// that would start a broker again. The socket of processes that were killed is still there. Of an
-// address on another machine nothing can be seen.
+// Has the instance of this lost connection ended? Nobody listens there, and no supervisor would
+// start a broker again. The socket of processes that were killed is still there. An address on
+// another machine tells nothing.
 inline bool has_ended(const std::string& uri) {
   if (!uri.starts_with("ipc://")) return false;
   const auto socket = transport::probe_ipc(uri);
@@ -31,8 +31,8 @@ struct Client::Parts {
   transport::BlockingClient client;
   std::string path;
   std::function<void(const std::string&)> on_wait;  // may be empty
-  // Nobody has said which instance, and the one connected to is another user's, who may have made
-  // one of this user's own.
+  // No instance was named, and the one connected to is another user's, which may have made one of
+  // this user's own.
   bool may_have_own = false;
   Patience patience = {};
 
@@ -40,16 +40,16 @@ struct Client::Parts {
   // a broker that may never come. Errors: disconnected, when the instance has ended, or there is no
   // connection for Patience::restart.
   Status reach();
-  // From here on requests go to the instance of the user's own, if there is one, or with `make` one
-  // can be made.
+  // Sends requests from here on to the user's own instance, if there is one, or, with `make`, if
+  // one can be made.
   Status go_to_own(bool make);
-  // One that can be made is waited for, for as long as it waits for its resources.
+  // Waits for an own instance that can be made, as long as that waits for its resources.
   Status await_own();
-  // Sends a submission to the instance of the user's own; to the next one where that one ends
-  // before it has taken it.
+  // Sends a submission to the user's own instance; to the next one if that one ends before it has
+  // taken it.
   template <class Reply, class Ask>
   Result<Reply> submit(const std::string& topic, const Ask& ask);
-  // Has the instance at path() taken a job since, of which it could not tell any more?
+  // Has the instance at path() since taken a job of which it could not tell any more?
   bool has_taken_one(std::int64_t since);
 
   template <class Reply, class Ask>
@@ -70,16 +70,15 @@ struct Client::Parts {
     return client.stream<Chunk>(topic, ask, path, on_chunk, timeout);
   }
 
-  // While an instance is waited for without a limit.
+  // Watches for silence while an instance is waited for without a limit.
   transport::Subscription silence_watched(Duration timeout) {
     if (timeout != kForEver || !on_wait) return {};
     return watch_silence(client, path, patience, on_wait);
   }
 };
 
-// Asks again whoever can be asked again, when the connection was lost: `ask` returns a Result.
-// Gives up when the instance has ended, when there is no connection for Patience::restart, or
-// `patience` after the first loss.
+// Repeats `ask`, which returns a Result, when the connection was lost. Gives up when the instance
+// has ended, when there is no connection for Patience::restart, or `patience` after the first loss.
 template <class Parts, class Ask>
 auto across_restarts(Parts& parts, const Ask& ask, Duration patience = kTimeMax) {
   auto& reactor = parts.client.reactor();

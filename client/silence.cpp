@@ -22,7 +22,7 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
   }
 
  private:
-  // Without a connection the wait itself says what is wrong.
+  // Asks only with a connection; without one the wait itself says what is wrong.
   void ask() {
     if (!client_.client().connected()) return;
     client_.client().call(
@@ -39,7 +39,7 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
     if (is_news && client_.client().connected()) say_(trouble_);
   }
 
-  // The instance at hand that does not answer is a matter of the connection.
+  // The trouble; an instance at hand that does not answer is a matter of the connection.
   std::string trouble_in(const Result<std::string>& answer) const {
     if (answer) {
       const auto node = transport::unpack<msg::TreeNode>(*answer);

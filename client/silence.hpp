@@ -14,9 +14,9 @@
 
 namespace holon::client {
 
-// Until it ends, `say` is called with a sentence each time the instance at `path` falls silent, or
-// cannot write its journal any more. "": the one at hand, of which only the latter is told.
-// REQUIRES: `client` outlives the subscription, and is not moved meanwhile.
+// Calls `say` with a sentence each time the instance at `path` falls silent, or cannot write its
+// journal any more, until the subscription ends. "": the instance at hand, of which only the latter
+// is told. REQUIRES: `client` outlives the subscription, and is not moved meanwhile.
 transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
                                       const Patience& patience,
                                       std::function<void(const std::string&)> say);

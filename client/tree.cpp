@@ -111,7 +111,7 @@ class TreeFollower {
     tell(path, part);
   }
 
-  // An instance that has ended: its ancestors have the records of its jobs.
+  // Handles an instance that has ended: its ancestors have the records of its jobs.
   void gone(const std::string& path) {
     msg::JobsRequest request;
     request.all = true;
@@ -128,7 +128,7 @@ class TreeFollower {
                              : tl::unexpected<Error>(answer.error());
           if (!page && page.error().code == Errc::disconnected)
             return open_again(path, tl::unexpected(page.error()));
-          // Of one that is forgotten there is nothing any more.
+          // An ancestor has no records of an instance that is forgotten.
           if (page) part.jobs.insert(part.jobs.end(), page->jobs.begin(), page->jobs.end());
           if (!page || page->next.empty()) return forget(path, std::move(part));
           rest.after = page->next;
