@@ -14,10 +14,10 @@ namespace holon::msg {
 struct ExtendRequest {
   std::uint64_t id = 0;  // the array's
   std::uint64_t tasks = 0;
-  std::string indices;  // of them, an idset above those that it has; "": those that follow
-  std::vector<std::string> entries;  // of them, where it has entries
+  std::string indices;  // indices of the tasks, an idset above the present ones; "": the next ones
+  std::vector<std::string> entries;  // of the tasks, if the array has entries
   bool close = false;
-  std::string key;  // as of SubmitRequest, of this array
+  std::string key;  // as in SubmitRequest, for this array
   HOLON_FIELDS(id, tasks, indices, entries, close, key)
 };
 struct ExtendReply {

@@ -9,17 +9,17 @@
 
 namespace holon::msg {
 
-// One request that was to change something, or one that was refused. Of requests that a source is
-// refused again and again within a minute there is one.
+// One request to change something, or one that was refused. Requests that a source is refused again
+// and again within a minute have one entry.
 struct AuditEntry {
-  std::int64_t number = 0;  // ascending, never given twice
+  std::int64_t number = 0;  // ascending, not reused
   std::int64_t time = 0;    // ms, by the wall clock
-  std::string user;         // whom the kernel says; "": not known
+  std::string user;         // by the kernel's word; "": not known
   std::int64_t uid = -1;    // -1: not known
   std::int64_t pid = 0;     // 0: not known
-  bool passed_on = false;   // came through the instance above, which knows from whom
+  bool passed_on = false;   // came through the instance above, which knows the user
   std::string topic;        // of the request
-  std::string path;         // of the instance meant, where that is another one
+  std::string path;         // of the instance meant, if another one
   std::string what;         // in words: "jobs 7-9"
   std::string refused;      // why; "": it was done
   HOLON_FIELDS(number, time, user, uid, pid, passed_on, topic, path, what, refused)

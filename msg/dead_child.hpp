@@ -12,18 +12,18 @@ namespace holon::msg {
 struct DeadChild {
   std::vector<JobRecord> jobs;
   std::string next;                   // where the next piece begins; "": this was the last one
-  std::vector<std::string> problems;  // what could not be read, in words
+  std::vector<std::string> problems;  // parts that could not be read, in words
   bool busy = false;                  // a process has a journal open: to be read again later
   bool is_there = false;              // the journal of the instance itself is
   bool claimed = false;               // busy: the instance's supervisor lives still
   HOLON_FIELDS(jobs, next, problems, busy, is_there, claimed)
 };
 
-// All that is kept about one job but its record.
+// All that is kept about one job except its record.
 struct DeadChildJob {
   std::string jobspec, R;  // as in JobInfoReply
   std::vector<JobEvent> events;
-  std::string output, error;  // what it wrote, where that is in the log of outputs
+  std::string output, error;  // the job's output, if it is in the log of outputs
   HOLON_FIELDS(jobspec, R, events, output, error)
 };
 

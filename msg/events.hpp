@@ -19,19 +19,18 @@ struct EventsRequest {
   bool all = false;      // the snapshot has inactive jobs, too
   bool records = false;  // a part also has the records, as they are now, of the jobs in `events`
   bool node = false;     // and the instance's node of the tree whenever that has changed
-  // In place of a snapshot there is none: it begins with an empty part, `anew`, and what happens
-  // from then on.
+  // No snapshot: the stream begins with an empty part, `anew`, and goes on with what happens then.
   bool bare = false;
   std::vector<std::string> names = {};  // only events of these names; empty: all
-  // Arrays, and tasks of them. What happens to tasks is no event: the records of these come behind
-  // the snapshot, and whenever they have changed.
+  // Arrays, and tasks of them, to follow by records: what happens to tasks is no event. The records
+  // come behind the snapshot, and whenever they have changed.
   std::vector<std::uint64_t> arrays = {};
   HOLON_FIELDS(cursor, all, records, node, bare, names, arrays)
 };
 
-// What a follower knows after a snapshot and all parts behind it is what the instance knows: no
-// event is left out, none comes twice, and the events of all jobs come in the order in which they
-// were journalled.
+// A part of the stream. After a snapshot and all parts behind it a follower knows what the instance
+// knows: no event is left out, none comes twice, and the events of all jobs come in the order in
+// which they were journalled.
 struct EventsPart {
   bool anew = false;            // a snapshot begins: what was known of jobs before is void
   std::vector<JobRecord> jobs;  // take the place of what was known of these jobs

@@ -9,14 +9,14 @@ namespace {
 
 constexpr auto kNone = std::string_view::npos;
 
-// Behind "[:alpha:]", "[.a.]" or "[=a=]", whose first letters stand at `at`; kNone: it has no end.
+// Place behind "[:alpha:]", "[.a.]" or "[=a=]", whose first letters are at `at`; kNone: no end.
 std::size_t behind_class(std::string_view pattern, std::size_t at) {
   const char end[] = {pattern[at + 1], ']'};
   const auto found = pattern.find(std::string_view(end, 2), at + 2);
   return found == kNone ? kNone : found + 2;
 }
 
-// Behind the "]" of the "[" at `open`; kNone: there is none.
+// The place behind the "]" of the "[" at `open`; kNone: there is none.
 std::size_t behind_bracket(std::string_view pattern, std::size_t open) {
   std::size_t at = open + 1;
   if (at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^')) ++at;

@@ -6,9 +6,8 @@
 
 namespace holon::msg {
 
-// fnmatch(3) takes each text: a "[" that nothing closes is a letter to it, and behind a "\" at the
-// end nothing matches. Both are slips of the one who writes them. Errors: invalid_argument, without
-// a place.
+// Refuses two slips that fnmatch(3) takes: an unclosed "[", which is a letter to it, and a "\" at
+// the end, behind which nothing matches. Errors: invalid_argument, without a place.
 Status check_glob(std::string_view pattern);
 
 }  // namespace holon::msg

@@ -9,17 +9,17 @@
 
 namespace holon::msg {
 
-// What many tasks of a graph have in common.
+// The part that many tasks of a graph have in common.
 struct GraphSpec {
-  std::string jobspec;  // as of SubmitRequest; its command stands for those of its tasks
+  std::string jobspec;  // as in SubmitRequest; its command stands for those of its tasks
   std::uint64_t count = 1;
   std::uint32_t urgency = 16;
   HOLON_FIELDS(jobspec, count, urgency)
 };
 
 struct GraphAfter {
-  std::string scheme;      // afterok, afterany, afternotok, after, afterstart, aftercorr
-  std::uint64_t task = 0;  // its place in the list, before this one
+  std::string scheme;        // afterok, afterany, afternotok, after, afterstart, aftercorr
+  std::uint64_t task = 0;    // its place in the list, before this one
   std::string indices = {};  // "3-9": of its tasks, where it is an array; empty: the whole of it
   HOLON_FIELDS(scheme, task, indices)
 };

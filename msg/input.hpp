@@ -7,7 +7,7 @@
 
 namespace holon::msg {
 
-// "job.input": a piece of it, answered once the tasks have it in their pipes; one at a time.
+// "job.input": a piece of the input, answered once the tasks have it in their pipes; one at a time.
 // Without data and end it is answered as soon as the tasks run.
 struct InputRequest {
   std::uint64_t id = 0;
@@ -17,7 +17,7 @@ struct InputRequest {
   HOLON_FIELDS(id, offset, data, end)
 };
 struct InputReply {
-  bool open = false;  // somebody still reads
+  bool open = false;  // a task still reads
   HOLON_FIELDS(open)
 };
 

@@ -20,7 +20,7 @@ struct Empty {
   HOLON_FIELDS()
 };
 
-// Where a job stands, as every listing shows it. A record outlives the job, and the child instance
+// The state of a job, as every listing shows it. A record outlives the job, and the child instance
 // that ran it.
 struct JobRecord {
   std::string path;  // "/3/7": the instance's path and the job's id
@@ -48,28 +48,28 @@ struct JobRecord {
   std::string output, error;                // files
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
-  // So many attempts have failed and were followed by another one; all above but what was submitted
-  // is of the last one.
+  // Attempts that failed and were followed by another one; all above but what was submitted is
+  // about the last attempt.
   std::uint32_t retries = 0;
   std::uint32_t preemptions = 0;  // attempts that ended because another job took its place
   std::int64_t t_suspended = 0;   // since when its tasks are stopped; 0: they are not
-  // Of an array: its own id, how many tasks it has, and how many of them wait, have resources, or
-  // ended in which way (a time limit is a failure). Of a task of one: the array's id, and its
+  // For an array: its own id, how many tasks it has, and how many of them wait, have resources, or
+  // ended in which way (a time limit is a failure). For a task of one: the array's id, and its
   // index.
   std::uint64_t array = 0;
   std::int64_t index = 0;
   std::uint64_t tasks = 0, tasks_pending = 0, tasks_running = 0, tasks_completed = 0,
                 tasks_failed = 0, tasks_cancelled = 0;
-  // Of an array, of its tasks that are over: how many of the failed ones were ended by their limit,
-  // how many have started, and of these what Usage has of jobs.
+  // For an array, about its tasks that are over: how many of the failed ones were ended by their
+  // limit, how many have started, and of these the numbers that Usage has of jobs.
   std::uint64_t tasks_timeout = 0, tasks_started = 0;
   std::int64_t tasks_wait_ms = 0, tasks_run_ms = 0, tasks_core_ms = 0;
   bool tasks_open = false;  // of an array: it may get more, and is not over before it is closed
   std::string entry;        // of a task of an array: what it was given (HOLON_ENTRY)
-  // What ended it or kept it from running, where that was not its tasks: cancel, timeout,
+  // The cause that ended it or kept it from running, other than its tasks: cancel, timeout,
   // dependency, preempt, ...
   std::string exception;
-  // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
+  // The time of this state, if the job's instance cannot be asked, and may know more; else 0.
   std::int64_t as_of = 0;
 
   // Names of default fields would be most of the bytes. Append only: journals count places.
@@ -107,7 +107,7 @@ struct SubmitReply {
   HOLON_FIELDS(first_id, count, tasks)
 };
 
-// What a listing is to show: jobs that meet all of these. An empty string or list, or 0, asks for
+// The filter of a listing: jobs that meet all of these. An empty string or list, or 0, asks for
 // nothing.
 struct JobFilter {
   std::vector<std::string> states;  // JobRecord's states and results, PENDING and RUNNING; any of
@@ -130,18 +130,18 @@ struct JobsRequest {
   std::uint64_t page = 0;          // at most so many in this answer; 0: as many as a page has
   JobFilter filter;
   bool stats = false;  // only `counts` in the answers; not with `recursive`
-  // Only `usage` in the answers, of jobs that are over, by: user, name, queue, account, group, qos,
+  // Answers have only `usage`, of jobs that are over, by: user, name, queue, account, group, qos,
   // result, day (of the end, "2026-12-24", by the clock of the instance); not with `recursive`.
   std::string by;
   bool tasks = false;  // behind each array its tasks; not with `limit` or `recursive`
   HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats, by, tasks)
 };
 struct StateCount {
-  std::string state;  // of an inactive job its result
+  std::string state;  // of an inactive job: its result
   std::uint64_t jobs = 0;
   HOLON_FIELDS(state, jobs)
 };
-// What jobs that are over have waited for and used, together.
+// The waits and the use of jobs that are over, added up.
 struct Usage {
   std::string key;  // the user, the day, ...
   std::uint64_t jobs = 0;
@@ -246,7 +246,7 @@ struct CancelRequest {
 struct CancelReply {
   std::vector<std::uint64_t> cancelled;
   std::vector<std::uint64_t> already_inactive;
-  // Idsets, where numbers were asked for.
+  // Idsets, if numbers were asked for.
   std::string cancelled_numbers = {}, inactive_numbers = {};
   HOLON_FIELDS(cancelled, already_inactive, cancelled_numbers, inactive_numbers)
 };
@@ -258,8 +258,8 @@ struct SignalRequest {
   HOLON_FIELDS(ids, signal)
 };
 
-// "job.update": what jobs ask for is another thing now; all or none of them. Of running ones only
-// the limit can be changed.
+// "job.update": changes what jobs ask for; all or none of them. Of running ones only the limit can
+// be changed.
 struct UpdateRequest {
   std::vector<std::uint64_t> ids;
   std::int64_t limit = -1;    // ms; 0: none; negative: as it is
@@ -290,7 +290,7 @@ struct TreeNode {
   std::string path;  // "/", "/3"
   std::string name;
   std::string policy;  // of its default queue
-  // What went wrong in policies that users wrote, a line for each queue; "": nothing did.
+  // Failures in user-written policies, a line for each queue; "": none.
   std::string policy_trouble;
   std::string uri;
   std::string state_dir;  // where its journal and outputs are; "": it does not answer
@@ -332,7 +332,7 @@ struct Hello {
   std::string uri;          // where this child listens
   std::uint64_t epoch = 0;  // 0: has no grant yet
   std::int64_t pid = 0;
-  // Of a child of several agents: what lets them in (launch/remote/invitation.hpp); "": of one.
+  // For several agents: the invitation to let them in (launch/remote/invitation.hpp); else "".
   std::string invitation;
   HOLON_FIELDS(token, job, uri, epoch, pid, invitation)
 };
@@ -350,7 +350,7 @@ struct InvitationReply {
 struct Grant {
   std::string jgf;             // lean JGF with "x-grant" (docs/formats.md)
   std::int64_t time_left = 0;  // ms until it ends, as this is written; 0: it has no end
-  std::int64_t lease = 0;      // the name of that end: told again, it is the same end
+  std::int64_t lease = 0;      // the name of that end: the same name means the same end
   std::uint64_t epoch = 0;
   std::string path;  // the child's path
   std::string name;  // the child's, for display, unless it was given one of its own

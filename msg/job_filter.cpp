@@ -32,7 +32,7 @@ std::span<const std::string_view> filter_states() {
 }
 
 Status check_filter(const JobFilter& filter) {
-  // Each is held against each job.
+  // The number is bounded, as each state is held against each job.
   if (filter.states.size() > kStates.size())
     return fail(Errc::invalid_argument,
                 fmt::format("{} states; there are {}", filter.states.size(), kStates.size()),

@@ -13,24 +13,24 @@ namespace holon::msg {
 // CLEANUP.
 std::span<const std::string_view> filter_states();
 
-// Errors: invalid_argument (a state that is none, with those that are; more states than there are;
-// a pattern of a name above 256 bytes).
+// Checks the filter. Errors: invalid_argument (a state that is none, with those that are; more
+// states than there are; a pattern of a name above 256 bytes).
 Status check_filter(const JobFilter& filter);
 
-// REQUIRES: check_filter().
+// Does the job meet the filter? REQUIRES: check_filter().
 bool matches(const JobFilter& filter, const JobRecord& job);
 
-// Is one of its states one of jobs that are over? Are all, and is there one?
+// Is a state of the filter one of jobs that are over? Or all, of at least one?
 bool asks_for_ended(const JobFilter& filter);
 bool asks_for_ended_only(const JobFilter& filter);
 
-// The state, of an inactive job its result, of a suspended one SUSPENDED: one word that `states`
+// The state; of an inactive job its result, of a suspended one SUSPENDED: one word that `states`
 // takes.
 const std::string& state_word(const JobRecord& job);
 
-// "7.12" for a task of an array, the number for all other jobs.
+// The name of a job: "7.12" for a task of an array, else its number.
 std::string label_of(const JobRecord& job);
-// Of an array: "12 waiting, 3 running, 85 completed, 2 failed"; of what there is none is left out.
+// An array's tasks: "12 waiting, 3 running, 85 completed, 2 failed"; zeros are left out.
 std::string tasks_text(const JobRecord& job);
 
 }  // namespace holon::msg

@@ -13,7 +13,7 @@ namespace holon::msg {
 struct PolicyLoadRequest {
   std::string queue;   // empty: the default queue
   std::string policy;  // a built-in one, or the name of a file, "mine.lua" ...
-  std::string text;    // ... with what stands in it
+  std::string text;    // ... with its text
   HOLON_FIELDS(queue, policy, text)
 };
 
@@ -44,11 +44,11 @@ struct PolicyShown {
   std::string policy;      // that the queue has
   std::string configured;  // that its configuration says
   bool set_live = false;   // by policy.load or policy.disable
-  // Of a policy that a user wrote:
+  // For a user-written policy:
   std::string base, text;
   std::vector<PolicyFunction> functions;
   std::int64_t calls = 0;     // of its functions, since it was loaded or the broker was started
-  std::int64_t troubles = 0;  // of these had no answer that fits
+  std::int64_t troubles = 0;  // calls without a valid answer
   std::string trouble;        // the last, with its place
   bool given_up = false;      // the base decides
   std::int64_t kept = 0;      // bytes of its `state` as text
@@ -76,8 +76,8 @@ struct WhatIfReply {
   std::string policy;  // that the queue has
   std::int64_t now = 0;
   std::vector<WhatIfStart> jobs;  // those that would start at another time, by id
-  std::uint64_t same = 0;         // so many would start when they do anyway
-  std::uint64_t unknown = 0;      // so many start in neither of the two, as far as was looked
+  std::uint64_t same = 0;         // jobs that start at the same time either way
+  std::uint64_t unknown = 0;      // jobs that start in neither, as far as was looked
   std::string trouble;            // of the policy, while it was asked
   HOLON_FIELDS(queue, policy, now, jobs, same, unknown, trouble)
 };

@@ -28,7 +28,7 @@ struct ProvisionRequest {
 };
 struct ProvisionReply {
   std::uint64_t number = 0;  // of a dry run 0
-  // Of a dry run: so many batch jobs, each by this command with this script, for these jobs.
+  // For a dry run: so many batch jobs, each by this command with this script, for these jobs.
   std::uint32_t batch_jobs = 0;
   std::vector<std::string> command;
   std::string script;
@@ -58,7 +58,7 @@ struct Provision {
   bool paused = false;
   std::uint32_t failures = 0;   // in a row
   std::int64_t not_before = 0;  // nothing is submitted before, after a failure; 0: now
-  std::string trouble;          // what failed last; "": nothing since a node has come
+  std::string trouble;          // the last failure; "": none since a node has come
   std::string topology;         // hwloc XML of a node that came; not in answers
   HOLON_FIELDS(number, how, paused, failures, not_before, trouble, topology)
 };

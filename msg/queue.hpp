@@ -30,17 +30,17 @@ struct QueueInfo {
   bool enabled = true;  // takes submissions
   bool started = true;  // schedules
   std::string disabled_because, stopped_because;
-  // Of a policy that a user wrote; what went wrong in it last, and whether its base has taken over.
+  // For a user-written policy: its base, and its last failure; `given_up`: the base has taken over.
   std::string base, trouble;
   std::int64_t troubles = 0;
   bool given_up = false;
   std::int64_t depth = 0;     // queue.depth
-  std::int64_t pending = 0;   // that are looked at; not the held and blocked ones
+  std::int64_t pending = 0;   // looked at: not the held and blocked ones
   std::int64_t held = 0;      // urgency 0, or a dependency
   std::int64_t blocked = 0;   // no resource that is up can serve them
   std::int64_t reserved = 0;  // hold a reservation
   std::int64_t running = 0;
-  std::int64_t considered = 0;  // that the last pass looked at and left waiting
+  std::int64_t considered = 0;  // looked at by the last pass and left waiting
   // Since the broker was started:
   std::int64_t submitted = 0, begun = 0, backfilled = 0, finished = 0, cancelled = 0, rejected = 0,
                reprioritized = 0, preempted = 0;

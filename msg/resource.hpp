@@ -10,7 +10,7 @@
 
 namespace holon::msg {
 
-// A node that takes no new work; what runs there goes on.
+// A node that takes no new work; running jobs go on.
 struct DrainedNode {
   std::string host, reason;
   std::int64_t since = 0;
@@ -21,7 +21,7 @@ struct DrainedNode {
 
 // "resource.list" and "resource.R"; the request is empty.
 struct ResourceReply {
-  // Units by type: node, core, gpu, memory, ...; `drained` are those that nobody has.
+  // Units by type: node, core, gpu, memory, ...; `drained` are those that no job has.
   std::map<std::string, std::int64_t> total, free, down, drained;
   // Hostlists; a node with any unit held is allocated, a drained one may be so.
   std::string nodes_free, nodes_allocated, nodes_down;

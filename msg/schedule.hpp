@@ -27,7 +27,7 @@ struct Obstacle {
   std::string user;
   std::string state;
   std::string nodelist;  // of a running one
-  // When its limit, its interval, or the grace of one that is preempted, ends it at the latest; 0:
+  // The latest time at which its limit, its interval, or the grace of a preempted job ends it; 0:
   // unknown.
   std::int64_t until = 0;
   std::string kind = "job";  // job, preempted (a job that was told to end), advance
@@ -84,7 +84,7 @@ struct Prioritized {
   std::string path, name, user, queue, state;
   std::uint32_t urgency = 0;
   std::int64_t priority = 0;
-  // "": the parts; "urgency": nothing is weighted; else a phrase: what stands above the parts
+  // "": the parts; "urgency": nothing is weighted; else a phrase that stands above the parts
   std::string set_by;
   std::vector<PriorityPart> parts;
   HOLON_FIELDS(id, path, name, user, queue, state, urgency, priority, set_by, parts)

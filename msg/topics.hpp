@@ -4,7 +4,7 @@
 
 namespace holon::msg {
 
-// In the order of docs/protocol.md.
+// The topics in the order of docs/protocol.md.
 transport::TopicGroup topics();
 
 }  // namespace holon::msg

@@ -52,7 +52,7 @@ Status check_usage_key(const std::string& by) {
 
 namespace {
 
-// The tasks of an array, by their results; `key`: of the array.
+// Adds the tasks of an array, by their results; `key`: the array's.
 void add_array(UsageTable& table, const std::string& by, const std::string& key,
                const JobRecord& array) {
   const auto add = [&](const char* result, std::uint64_t tasks) {

@@ -13,13 +13,13 @@ struct OwnInstanceRequest {
   std::int64_t patience = 0;  // ms until "busy" where it is not up yet, at most a minute; 0: 15 s
   HOLON_FIELDS(make, patience)
 };
-// Of "make" answered when it can be asked. Errors: busy (it waits for resources, the reason is
-// said), unsatisfiable (there never are as many), and why it ended before it was up.
+// With "make" the answer comes when the instance can be asked. Errors: busy (it waits for
+// resources, the reason is said), unsatisfiable (there never are as many), and why it ended before.
 struct OwnInstanceReply {
   // "/3", also of the last one that has ended; "": the asker has none, or is asked for what the
   // whole instance has (its operators).
   std::string path;
-  bool serves_users = false;  // who submits may be somebody else than the instance's owner
+  bool serves_users = false;  // submissions may name another user than the owner
   HOLON_FIELDS(path, serves_users)
 };
 
