@@ -26,7 +26,7 @@ Result<Account> look_up(const std::string& name) {
   return Account{name, entry.pw_dir, entry.pw_shell, entry.pw_uid, entry.pw_gid, {}};
 }
 
-// Never put together from what somebody sent.
+// Groups come from the system, never from a message.
 Status add_groups(Account& account) {
   int count = 64;
   account.groups.resize(static_cast<std::size_t>(count));

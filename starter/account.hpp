@@ -1,4 +1,4 @@
-// account.hpp - whom the starter starts something for: a name, looked up in the system's databases.
+// account.hpp - users that the starter serves: by name, from the system's databases.
 #pragma once
 #include <sys/types.h>
 
@@ -10,14 +10,14 @@
 
 namespace holon::starter {
 
-// Decided by root as the instance starts; no message changes it.
+// Settings that root makes as the instance starts; no message changes them.
 struct Settings {
   uid_t instance = 0;  // the account that supervisor, broker and agent have: for nobody else's use
   uid_t least = 1000;  // accounts of the system have lower numbers
   bool everybody = true;
-  std::set<uid_t> users = {};  // if not everybody
+  std::set<uid_t> users = {};  // used if not `everybody`
   bool no_new_privileges = true;
-  mode_t mask = 022;  // umask of what is started
+  mode_t mask = 022;  // umask of the programs
 };
 
 struct Account {
@@ -27,11 +27,11 @@ struct Account {
   std::vector<gid_t> groups;  // `gid` among them
 };
 
-// Errors: not_found (nobody has this name), denied (root, the instance's own account, one of the
-// system's, one that is not among the users), system.
+// Looks a name up. Errors: not_found (nobody has this name), denied (root, the instance's own
+// account, one of the system's, one that is not among the users), system.
 Result<Account> find_account(const std::string& name, const Settings& settings);
 
-// Is something started for this user? `name`: for the answer. Errors: denied, as above.
+// Checks that the starter serves this user. `name`: for the answer. Errors: denied, as above.
 Status may_be_user(uid_t uid, const std::string& name, const Settings& settings);
 
 }  // namespace holon::starter

@@ -9,11 +9,11 @@
 
 namespace holon::starter {
 
-// Whoever asked may be gone, or read nothing: neither holds this process up.
+// Tells without waiting: the asker may be gone, or read nothing.
 void tell(int line, const Told& told, std::span<const int> file = {});
-// Tells why not, and ends this process.
+// Tells why it refuses, and ends this process.
 [[noreturn]] void refuse(int line, Step step, int error, const std::string& why = {});
-// Once, into memory of this process: what is written there later changes nothing. Errors:
+// Reads the request once, into memory of this process: later writes to it change nothing. Errors:
 // invalid_argument.
 Result<Request> read_request(int body);
 

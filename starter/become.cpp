@@ -25,7 +25,7 @@ namespace {
 constexpr int kReport = 5;  // beyond what the program finds open
 constexpr int kAside = 16;  // above all that is put in place
 
-// Not the saved ones alone: a process with one of its ids left can come back.
+// Are all ids the account's, not only the saved ones? A process with one other id could come back.
 bool is_wholly(const Account& account) {
   uid_t uid[3];
   gid_t gid[3];
@@ -49,9 +49,9 @@ bool can_come_back() {
   return setuid(0) == 0 || seteuid(0) == 0 || setresuid(0, 0, 0) == 0;
 }
 
-// Who has a session keyring possesses the keys in it, whatever user that is: root's, of the login
-// that has started the instance, are nothing for tasks. The new one is made as root, whose quota
-// has room for one a task. Returns 0 or an errno.
+// A process with a session keyring possesses the keys in it, whatever its user: root's, of the
+// login that has started the instance, are nothing for tasks. The new one is made as root, whose
+// quota has room for one a task. Returns 0 or an errno.
 int leave_keyring() {
   if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0) return 0;
   const bool has_none = errno == ENOSYS || errno == EPERM || errno == EACCES;
@@ -74,8 +74,8 @@ void limit_descriptors(std::uint64_t soft) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// With no rights but the user's: a hard limit can be lowered only. Which could not be set is in the
-// answer.
+// Sets limits with the user's rights only: a hard limit can be lowered only. Returns the limit that
+// could not be set.
 std::optional<Stuck> set_limits(const std::vector<Limit>& limits) {
   for (const Limit& limit : limits) {
     const auto which = static_cast<__rlimit_resource>(limit.resource);
@@ -94,7 +94,7 @@ int bind_to(const std::vector<std::uint64_t>& cpus) {
   return sched_setaffinity(0, cpus.size() * sizeof cpus[0], mask) == 0 ? 0 : errno;
 }
 
-// First all out of the way of the others' places. Returns 0 or an errno.
+// Moves all descriptors out of the way first, then into place. Returns 0 or an errno.
 int put_in_place(const Streams& streams, int report) {
   const int wanted[] = {streams.in, streams.out, streams.err, streams.secrets, streams.wire_up};
   int aside[5];
@@ -128,7 +128,7 @@ bool sets(const std::vector<std::string>& env, std::string_view name) {
   });
 }
 
-// Who the user is, where the environment does not say it.
+// The environment, with who the user is if it does not say so.
 std::vector<std::string> environment_for(const Account& account, std::vector<std::string> env) {
   for (const auto& [name, value] : {std::pair<std::string, std::string>("HOME", account.home),
                                     {"USER", account.name},
@@ -145,7 +145,7 @@ std::string_view path_in(const std::vector<std::string>& env) {
   return {};
 }
 
-// A script without a first line is the shell's, as execvp(3) has it. Returns where it failed.
+// Executes; a script without a first line is the shell's (execvp(3)). Returns where it failed.
 int execute(const std::string& file, char* const* argv, char* const* env) {
   execve(file.c_str(), argv, env);
   if (errno != ENOEXEC) return errno;
@@ -156,7 +156,7 @@ int execute(const std::string& file, char* const* argv, char* const* env) {
   return errno;
 }
 
-// As the user, whose PATH it is.
+// Becomes the program, as the user, whose PATH it is.
 Stuck become_program(const Request& request, const std::vector<std::string>& environment) {
   const auto argv = pointers_to(request.argv);
   const auto env = pointers_to(environment);
@@ -207,7 +207,7 @@ Stuck run_as(const Account& account, const Settings& settings, const Request& re
   limit_descriptors(request.descriptors);
   if (const int error = become_user(account, settings, request.file_mask))
     return {Step::become, error};
-  // Another user id has taken the signal at the keeper's end away.
+  // The change of user id has removed the signal at the keeper's end.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::start, errno};
   if (getppid() != keeper) return {Step::start, ESRCH};
   const std::string& folder = request.cwd.empty() ? account.home : request.cwd;

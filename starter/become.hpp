@@ -10,25 +10,25 @@
 
 namespace holon::starter {
 
-// Where somebody got stuck.
+// The step at which the way failed.
 struct Stuck {
   Step step = Step::become;
   int error = 0;
-  std::uint32_t limit = 0;  // of Step::limit: which one
+  std::uint32_t limit = 0;  // for Step::limit: which one
 };
 
-// Groups, group and user, all three ids of each, and no capability; looked at afterwards, with
-// tries to get back that have to fail. Returns 0, or an errno: then the process must end.
+// Sets groups, group and user, all three ids of each, and no capability; checks that afterwards,
+// with tries to get back that have to fail. Returns 0, or an errno: then the process must end.
 int become_user(const Account& account, const Settings& settings,
                 std::uint32_t file_mask = kUsualMask);
 
-// What the program finds open: descriptors of this process, -1: nothing.
+// The descriptors that the program finds open; -1: none.
 struct Streams {
   int in = -1, out = -1, err = -1, secrets = -1, wire_up = -1;
 };
 
-// Becomes the user and then the program. Returns only where that failed. `report` is left open for
-// that case, closed on exec. `keeper`: whose end ends the program.
+// Becomes the user and then the program. Returns only if that failed. `report` is left open for
+// that case, closed on exec. `keeper`: the process whose end ends the program.
 Stuck run_as(const Account& account, const Settings& settings, const Request& request,
              const Streams& streams, int report, pid_t keeper);
 

@@ -27,7 +27,7 @@ std::vector<pid_t> numbers_in(const std::string& text) {
   }
 }
 
-// Of a kernel without lists of children.
+// Finds children on a kernel without lists of them.
 std::vector<pid_t> by_their_parents() {
   std::vector<pid_t> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir("/proc"), &closedir);
@@ -51,7 +51,7 @@ std::optional<std::string> read_all(const std::string& path, std::size_t most) {
   return text;
 }
 
-// The fourth field of /proc/PID/stat; the second is any name in parentheses.
+// Reads the fourth field of /proc/PID/stat; the second is any name in parentheses.
 pid_t parent_of(pid_t pid) {
   const auto text = read_all("/proc/" + std::to_string(pid) + "/stat", kMostOfAStat);
   const auto end = text ? text->rfind(')') : std::string::npos;

@@ -9,11 +9,11 @@
 
 namespace holon::starter {
 
-// One that is started meanwhile may be missing: look again until waitpid(2) knows of none.
+// The children. One started meanwhile may be missing: look again until waitpid(2) knows of none.
 std::vector<pid_t> own_children();
-// 0: there is no such process.
+// The parent; 0: there is no such process.
 pid_t parent_of(pid_t pid);
-// At most `most` bytes of a file. Nothing where it cannot be opened.
+// At most `most` bytes of a file; nullopt if it cannot be opened.
 std::optional<std::string> read_all(const std::string& path, std::size_t most);
 
 }  // namespace holon::starter

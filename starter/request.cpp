@@ -31,7 +31,7 @@ class Writer {
   std::string bytes_;
 };
 
-// After the first mistake all that is read is empty.
+// Reads fields; after the first mistake all of them are empty.
 class RequestReader {
  public:
   explicit RequestReader(std::string_view bytes) : left_(bytes) {}

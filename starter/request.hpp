@@ -18,10 +18,10 @@ inline constexpr std::size_t kMostLimits = 64;
 
 inline constexpr std::uint32_t kUsualMask = ~0U;  // as of Settings
 
-// What is below a starter that still starts tasks stays.
+// Spares processes below a starter that still starts tasks.
 inline constexpr std::uint32_t kSpareStarted = 1;
 
-// Of setrlimit(2).
+// A limit of setrlimit(2).
 struct Limit {
   std::uint32_t resource = 0;  // RLIMIT_NOFILE, ...
   std::uint64_t value = 0;
@@ -41,20 +41,20 @@ struct Request {
   std::string path;
   std::uint32_t flags = 0;  // open: as in open(2), of those in kOpenFlags; sweep: kSpareStarted
   std::uint32_t file_mask = kUsualMask;  // umask(2), at most 0777
-  std::string lineage = {};              // sweep: what those of its jobs begin with, "MARK/"
+  std::string lineage = {};              // sweep: the beginning of those of its jobs, "MARK/"
 
   bool operator==(const Request&) const = default;
 };
 
 std::string encode(const Request& request);
-// Errors: invalid_argument.
+// Reads a request. Errors: invalid_argument.
 Result<Request> decode(std::string_view bytes);
 
-// Is it one that can be run, opened, or looked for? No words with zero bytes, an absolute path,
-// flags and limits that are known. Errors: invalid_argument.
+// Can the request be run, opened, or looked for? No words with zero bytes, an absolute path, known
+// flags and limits. Errors: invalid_argument.
 Status check_run(const Request& request);
 Status check_open(const Request& request);
-// A lineage that is some instance's, not a part of every one's.
+// Is the lineage that of an instance, not a part of every instance's?
 Status check_sweep(const Request& request);
 
 }  // namespace holon::starter

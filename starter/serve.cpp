@@ -35,7 +35,7 @@ constexpr int kEndPatience = 50;  // ms between looks at what is left, when nobo
 
 struct Message {
   bool is_closed = false;
-  bool is_good = false;  // of the form that wire.hpp has
+  bool is_good = false;  // has the form of wire.hpp
   Ask ask;
   std::vector<int> descriptors;
 };
@@ -94,7 +94,7 @@ class Starter {
       for (const int line : lines_) looks.push_back({line, POLLIN, 0});
       poll(looks.data(), looks.size(), lines_.empty() ? kEndPatience : -1);
       reap();
-      // In this order: who asks how many there are has all that was asked before counted.
+      // The order counts: a count includes all that was asked before it.
       for (std::size_t i = 1; i < looks.size(); ++i)
         if (looks[i].revents != 0) take_all(looks[i].fd);
       if (lines_.empty() && task_guards_.empty()) _exit(0);
@@ -106,7 +106,7 @@ class Starter {
     while (true) {
       const Message message = take_message(line);
       if (message.is_closed) {
-        // Its descriptor stays: the other side sees by its end that this process has ended.
+        // The descriptor stays: the other side sees by its end that this process has ended.
         std::erase(lines_, line);
         if (lines_.empty()) prctl(PR_SET_NAME, kNameOfEndingStarter);
         return;
@@ -129,7 +129,7 @@ class Starter {
     send(line, &count, sizeof count, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // Where there are too many, or it cannot fork, whoever asked sees its connection closed.
+  // Starts a keeper. If there are too many, or fork() fails, the asker sees its connection closed.
   void start(const Message& message) {
     if (task_guards_.size() >= kMostKept) return;
     const pid_t child = fork();
@@ -150,7 +150,7 @@ class Starter {
     }
   }
 
-  // A keeper that was killed leaves its task's processes to this one, which ends them.
+  // Reaps keepers. A killed one leaves its task's processes to this one, which ends them.
   void reap() {
     signalfd_siginfo seen;
     while (read(children_, &seen, sizeof seen) > 0) continue;
@@ -167,13 +167,13 @@ class Starter {
   }
 
   const std::vector<int> all_lines_;
-  std::vector<int> lines_;  // that may still ask
+  std::vector<int> lines_;  // open to requests
   const Settings& settings_;
   int children_;
   std::vector<pid_t> task_guards_;
 };
 
-// Out of the way of what tasks find open, and nothing else stays.
+// Moves the lines out of the way of what tasks find open, and closes everything else.
 std::vector<int> keep_only(const std::vector<int>& lines) {
   std::vector<int> kept;
   for (const int line : lines) kept.push_back(fcntl(line, F_DUPFD_CLOEXEC, kAboveStreams));

@@ -61,7 +61,7 @@ std::string file_of(pid_t pid, const char* name) {
   return "/proc/" + std::to_string(pid) + "/" + name;
 }
 
-// "" without one, also where there is no environment (yet). nullopt: it cannot be read.
+// The lineage; "": none, or no environment (yet). nullopt: it cannot be read.
 std::optional<std::string> lineage_of(pid_t pid) {
   const auto block = read_all(file_of(pid, "environ"), kMostOfAnEnvironment);
   if (!block) return std::nullopt;
@@ -87,7 +87,7 @@ bool writes_output_in(pid_t pid, const std::string& state_dir) {
   return false;
 }
 
-// Somebody starts tasks still, as the starter of another agent of the instance on this machine.
+// Is a starter above it that still starts tasks, as another agent's on this machine?
 bool is_below_a_starter(pid_t pid) {
   for (pid_t at = parent_of(pid); at > 1; at = parent_of(at)) {
     struct stat info {};
@@ -106,7 +106,7 @@ bool is_left_over(pid_t pid, const Request& what) {
   return (what.flags & kSpareStarted) == 0 || !is_below_a_starter(pid);
 }
 
-// All it opens from now on it opens as somebody who has no more rights than this process's user.
+// Opens files from now on with no more rights than this process's user has.
 bool read_as(const Process& process) {
   setfsgid(process.gid);
   setfsuid(process.uid);
@@ -114,7 +114,7 @@ bool read_as(const Process& process) {
   return static_cast<uid_t>(setfsuid(kNobody)) == process.uid;
 }
 
-// The handle is taken before the look: a number that is given away meanwhile does no harm.
+// Takes the handle before the look: a number that is given away meanwhile does no harm.
 int end_those_of(uid_t uid, const Request& what) {
   int found = 0;
   for (const Process& process : all_processes()) {
@@ -128,7 +128,7 @@ int end_those_of(uid_t uid, const Request& what) {
   return std::min(found, kMostToldOf);
 }
 
-// In a process of its own. Nothing: it could not look at all of them.
+// Sweeps in a process of its own. nullopt: it could not look at all processes.
 std::optional<int> sweep_user(uid_t uid, const Request& what) {
   const pid_t child = fork();
   if (child < 0) return std::nullopt;

@@ -29,7 +29,7 @@ namespace {
 constexpr int kLooksAtOnce = 100;   // for processes to end, without a pause
 constexpr long kPause = 1'000'000;  // ns between later looks
 
-// Has whoever asked gone since?
+// Has the asker gone?
 bool is_closed(int line) {
   pollfd look{line, 0, 0};
   return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLERR)) != 0;
@@ -58,7 +58,7 @@ class TaskGuard {
   }
 
  private:
-  // An end of file without a word: it is the user's program now.
+  // An end of file without a word means that it is the user's program now.
   void read_report() {
     Stuck stuck;
     Told told;
@@ -82,12 +82,12 @@ class TaskGuard {
     if (n <= 0) end_all();
     if (n != static_cast<ssize_t>(sizeof order) || order.magic != kMagic) return;
     if (order.what == Do::end) end_all();
-    // Its number is the task's for as long as it has not been reaped.
+    // The number is the task's for as long as it has not been reaped.
     if (order.what == Do::signal && task_ > 1 && order.signal > 0 && order.signal <= SIGRTMAX)
       kill(-task_, order.signal);
   }
 
-  // Of all that have ended. The task's group goes with it, while its number cannot be another's.
+  // Reaps all that have ended. The task's group goes with it, while its number cannot be another's.
   void reap() {
     signalfd_siginfo seen;
     while (read(children_, &seen, sizeof seen) > 0) continue;
@@ -124,7 +124,7 @@ class TaskGuard {
     if (told.nothing_left != 0) _exit(0);
   }
 
-  // Whose parents end come up to this process, until there are none.
+  // Ends all below, whose orphans come up to this process, until there are none.
   [[noreturn]] void end_all() {
     for (int looks = 0;; ++looks) {
       for (const pid_t child : own_children()) kill(child, SIGKILL);
@@ -141,7 +141,7 @@ class TaskGuard {
   int children_;
 };
 
-// Of a pipe: until nobody can write to it any more.
+// Waits until nobody can write to the pipe any more.
 void await_end(int pipe) {
   char byte = 0;
   while (read(pipe, &byte, 1) < 0 && errno == EINTR) continue;
@@ -160,7 +160,7 @@ void await_end(int pipe) {
     close(go[1]);
     await_end(go[0]);
     const Stuck stuck = run_as(account, settings, request, handed.streams, report[1], keeper);
-    // Where the descriptors were not moved yet it is where it was.
+    // The report is where it was if the descriptors were not moved yet.
     const int to = stuck.step == Step::start ? report[1] : 5;
     if (write(to, &stuck, sizeof stuck) < 0 && to != report[1] &&
         write(report[1], &stuck, sizeof stuck) < 0)
@@ -214,7 +214,7 @@ void serve_open(const Handed& handed, const Settings& settings) {
   constexpr mode_t kMode = 0666;
   constexpr unsigned kLongest = 60;  // s that a file which does not open keeps this process
   alarm(kLongest);
-  // A named pipe is not waited for, a terminal not taken.
+  // Does not wait for a named pipe, nor take a terminal.
   const int flags = static_cast<int>(request->flags) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const int file = open(request->path.c_str(), flags, kMode);
   if (file < 0) refuse(handed.line, Step::file, errno);

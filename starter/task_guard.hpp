@@ -9,9 +9,9 @@
 
 namespace holon::starter {
 
-// What came with the message; this process's.
+// The parts of a message, owned by this process.
 struct Handed {
-  int line = -1;  // the connection to whoever asked
+  int line = -1;  // the connection to the asker
   int body = -1;  // the request, in memory
   Streams streams;
 };

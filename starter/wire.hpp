@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kMagic = 0x686f6c31;
 inline constexpr std::size_t kMostDescriptors = 7;
 
 enum class Kind : std::uint32_t { run = 1, open = 2, count = 3, sweep = 4 };
-// What a starter is called (prctl(2)) for as long as somebody may ask it; and then.
+// Names of a starter (prctl(2)): while it may be asked, and then.
 inline constexpr const char* kNameOfStarter = "holon-starter";
 inline constexpr const char* kNameOfEndingStarter = "holon-ending";
 inline constexpr std::uint32_t kSecrets = 1, kWireUp = 2;  // of Ask::extras
@@ -48,7 +48,7 @@ enum class What : std::uint32_t {
   opened,       // the file comes along
 };
 
-// How far somebody got on the way to a user's program.
+// The steps on the way to a user's program.
 enum class Step : std::uint32_t {
   request = 1,  // the message cannot be read
   account,      // nobody, or somebody who is refused: see text
