@@ -16,8 +16,8 @@ struct Known {
   void (*read)(const Environment&, Allocation&);
 };
 
-// In the order in which they are looked for: what can run as a job of another one stands before it.
-// A job of Flux or of holon has the variables of the batch job that its instance is.
+// The systems in the order of the search: one that can run as a job of another one comes first. A
+// job of Flux or of holon has the variables of the batch job that its instance is.
 constexpr Known kKnown[] = {
     {System::holon, "holon", "holon", is_in_holon, read_holon},
     {System::flux, "flux", "Flux", is_in_flux, read_flux},
@@ -34,8 +34,8 @@ const Known* known(System system) {
   return found == std::end(kKnown) ? nullptr : found;
 }
 
-// By the name the batch system has for this node; gethostname(2) is the last resort: several nodes
-// of one machine have the same, and a node may be known by another.
+// Finds this node by the batch system's name for it; gethostname(2) is the last resort: several
+// nodes of one machine have the same, and a node may be known by another.
 void find_here(const Environment& environment, Allocation& allocation) {
   const auto find = [&](const std::string& name) {
     return std::find_if(allocation.nodes.begin(), allocation.nodes.end(),

@@ -15,12 +15,12 @@
 
 namespace holon::batch {
 
-// `holon`: a job of another instance is one, too.
+// Batch systems. `holon`: a job of another instance is an allocation too.
 enum class System { none, slurm, pbs, lsf, oar, grid_engine, flux, holon };
 
-// "slurm", as in batch.system and in --json.
+// The name "slurm", as in batch.system and in --json.
 const char* name_of(System system);
-// "Slurm", for people.
+// The name "Slurm", for people.
 const char* title_of(System system);
 std::optional<System> system_of(std::string_view name);
 
@@ -31,12 +31,12 @@ struct Allocation {
   bool torque = false;  // of PBS: its commands differ from OpenPBS's
   std::string job_name;
   std::string user;
-  // In the batch system's order, each once. Empty: it does not say (Flux, see questions.hpp).
+  // Nodes in the batch system's order, each once. Empty: it does not say (Flux, see questions.hpp).
   std::vector<Node> nodes;
-  // Where this process is, as the batch system calls it; "": not known, or on none of the nodes.
+  // The batch system's name for this node; "": not known, or on none of the nodes.
   std::string node;
   std::optional<std::size_t> node_index;  // the same in `nodes`
-  // Granted on this node; 0: the batch system does not say.
+  // CPUs granted on this node; 0: the batch system does not say.
   std::uint64_t cpus_here = 0;
   std::uint64_t memory_here = 0;  // bytes
   // The GPUs granted on this node, as the system's own drivers number them; nullopt: it does not
@@ -45,12 +45,12 @@ struct Allocation {
   std::optional<std::int64_t> ends_at;   // seconds since the Unix epoch
   std::optional<std::int64_t> walltime;  // seconds, from the job's start
   LaunchPlace place;                     // among the processes that were started together
-  // What was there and could not be read, a line each: the variable and why.
+  // Variables that could not be read, a line each: the variable and why.
   std::vector<std::string> doubts;
 };
 
-// The innermost system whose variables are set, or the one named. Nothing it cannot read makes it
-// fail: see `doubts`.
+// The allocation of the innermost system whose variables are set, or of the one named. Unreadable
+// variables do not make it fail: see `doubts`.
 Allocation find_allocation(const Environment& environment,
                            std::optional<System> named = std::nullopt);
 

@@ -11,12 +11,12 @@ namespace {
 // v1 says "no limit" of memory by the largest number of whole pages.
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62U;
 
-// A hierarchy as it is mounted: the folder `root` of it is seen at `point`.
+// A mounted hierarchy: its folder `root` is seen at `point`.
 struct Mount {
   std::string root, point;
 };
 
-// "\040" is a blank in mountinfo.
+// The text unescaped: "\040" is a blank in mountinfo.
 std::string unescaped(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +40,7 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-// `controller`: of v1; "": the v2 hierarchy.
+// `controller`: that of v1; "": the v2 hierarchy.
 std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view controller) {
   for (const auto line : lines_of(mountinfo)) {
     const auto words = words_of(line);
@@ -54,7 +54,7 @@ std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view contr
   return std::nullopt;
 }
 
-// Where this process is in that hierarchy.
+// The path of this process in that hierarchy.
 std::optional<std::string> path_in(std::string_view cgroup, std::string_view controller) {
   for (const auto line : lines_of(cgroup)) {
     const auto first = line.find(':');
@@ -77,7 +77,7 @@ std::vector<std::string> folders(const Environment& environment, std::string_vie
   if (!mount || !path) return {};
   if (mount->root != "/" && (*path + "/").starts_with(mount->root + "/"))
     path = path->substr(mount->root.size());
-  // Outside of what is seen of it ("/../..").
+  // A path outside of the visible part ("/../..") counts as its root.
   if (path->find("..") != path->npos) path = "";
   std::vector<std::string> all;
   for (std::string at = *path; !at.empty() && at != "/"; at = at.substr(0, at.rfind('/')))

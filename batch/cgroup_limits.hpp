@@ -13,18 +13,17 @@
 namespace holon::batch {
 
 struct CgroupLimits {
-  // The least of the process's own cgroup and those above it that can be seen from here; nullopt:
-  // none.
+  // The least limits of the process's own cgroup and of visible ones above it; nullopt: none.
   std::optional<double> cpus;           // 1.5: so much CPU time a second
   std::optional<std::uint64_t> memory;  // bytes
   std::string cpus_from, memory_from;   // the file that says so
 
-  // Whole cores: rounded down, one at least.
+  // Whole cores: rounded down, at least one.
   std::optional<std::uint64_t> cores() const;
 };
 
-// Reads /proc/self/cgroup, /proc/self/mountinfo and the files below the mounts. What is not there
-// limits nothing.
+// Reads /proc/self/cgroup, /proc/self/mountinfo and the files below the mounts. Absent files limit
+// nothing.
 CgroupLimits find_cgroup_limits(const Environment& environment);
 
 }  // namespace holon::batch

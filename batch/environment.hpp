@@ -16,15 +16,15 @@ namespace holon::batch {
 struct Environment {
   std::map<std::string, std::string, std::less<>> variables;
   std::function<Result<std::string>(const std::string& path)> read_file;
-  // What gethostname(2) says. Looked at only where the batch system does not name this node.
+  // The name by gethostname(2), used only if the batch system does not name this node.
   std::string host_name;
 
-  // Empty: not set, or set to nothing.
+  // The variable; empty: not set, or set to nothing.
   std::string at(std::string_view name) const;
   bool has(std::string_view name) const { return !at(name).empty(); }
 };
 
-// Of this process.
+// The environment of this process.
 Environment current_environment();
 
 }  // namespace holon::batch

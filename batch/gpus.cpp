@@ -1,5 +1,5 @@
-// Which GPUs a batch system has granted on this node: as gres.conf(5) of Slurm has it, and
-// complex(5) of the Grid Engines that have lists of resources (RSMAP).
+// GPUs that a batch system has granted on this node, by gres.conf(5) of Slurm, and complex(5) of
+// the Grid Engines that have lists of resources (RSMAP).
 #include <string_view>
 
 #include "base/idset.hpp"
@@ -14,7 +14,7 @@ std::vector<std::string> names_of(const Idset& numbers) {
   return names;
 }
 
-// "gpu1" and "1" are the device 1; a name without a number is a name.
+// The device: 1 for "gpu1" and "1"; a name without a number stays a name.
 std::string device_of(std::string_view word) {
   const auto last = word.find_last_not_of("0123456789");
   const auto digits = last == std::string_view::npos ? word : word.substr(last + 1);
@@ -23,8 +23,8 @@ std::string device_of(std::string_view word) {
 
 }  // namespace
 
-// "0,2-3". A step has its own, which on another node than the first are not those of the job's
-// variable. Where only their number is said, the job sees no others than these.
+// Reads "0,2-3". A step has its own GPUs, which on another node than the first are not those of the
+// job's variable. If only their number is given, the job sees no others than these.
 void read_gpus_of_slurm(const Environment& environment, Allocation& allocation) {
   for (const char* const name : {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}) {
     const std::string list = environment.at(name);
@@ -40,7 +40,7 @@ void read_gpus_of_slurm(const Environment& environment, Allocation& allocation) 
   for (std::uint64_t i = 0; i < *count; ++i) allocation.gpus->push_back(std::to_string(i));
 }
 
-// "gpu0 gpu1", of the resource that most sites call so: its name is each site's own.
+// Reads "gpu0 gpu1" of the resource with the most common name: each site chooses its own.
 void read_gpus_of_grid_engine(const Environment& environment, Allocation& allocation) {
   const std::string list = first_of(
       environment, {"SGE_HGR_gpu", "SGE_HGR_GPU", "SGE_HGR_gpus", "SGE_HGR_cuda", "SGE_HGR_CUDA"});

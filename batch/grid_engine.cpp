@@ -15,7 +15,7 @@ void read_grid_engine(const Environment& environment, Allocation& allocation) {
   if (!task.empty() && task != "undefined") allocation.job += "." + task;
   allocation.job_name = environment.at("JOB_NAME");
   allocation.user = first_of(environment, {"LOGNAME", "USER"});
-  // "node slots queue processors" a line.
+  // Reads lines of "node slots queue processors".
   if (const auto file = file_in(environment, {"PE_HOSTFILE"}, allocation)) {
     auto nodes = read_pairs(*file, 4);
     if (nodes)

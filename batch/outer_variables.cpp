@@ -6,7 +6,7 @@ namespace holon::batch {
 namespace {
 
 constexpr OuterVariable kVariables[] = {
-    // Slurm. Of the many the few that only name the job are kept.
+    // Slurm. Of its many variables the few that only name the job are kept.
     {"SLURM_*", Says::share},
     {"SLURMD_*", Says::share},
     {"SLURM_PROCID", Says::place},

@@ -18,19 +18,19 @@ namespace holon::batch {
 enum class Says {
   place,  // which process of the step around this one is
   share,  // which nodes the job around has, how much of them, and how to start something there
-  name,   // which job it is: its number, account, submission; nobody is misled by that
+  name,   // the job's number, account, submission; misleads nobody
 };
 
-// A row of the table. `pattern` may end in '*'. Of several that match a name the longest holds.
+// A row of the table. `pattern` may end in '*'. If several match a name, the longest holds.
 struct OuterVariable {
   std::string_view pattern;
   Says says;
 };
 std::span<const OuterVariable> outer_variables();
 
-// Those of `environment` that say `what`, in their order.
+// The names in `environment` that say `what`, in their order.
 std::vector<std::string> variables_that_say(const Environment& environment, Says what);
-// Does a task of an instance go without the variable? Of a name that no row has: no.
+// Is the variable kept from tasks of an instance? False for a name without a row.
 bool is_kept_from_tasks(std::string_view variable);
 
 }  // namespace holon::batch

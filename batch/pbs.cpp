@@ -28,7 +28,7 @@ void read_pbs(const Environment& environment, Allocation& allocation) {
   const bool is_script = environment.at("PBS_NODENUM") == "0";
   if (is_script && !allocation.nodes.empty()) {
     allocation.node = allocation.nodes[0].name;
-    // Of the first chunk, which is all there is on the script's node where it has one chunk only.
+    // NCPUS is of the first chunk, which is all there is on the script's node if there is one only.
     if (const auto cpus = number_in(environment, "NCPUS", allocation);
         cpus && allocation.nodes.size() == 1)
       allocation.cpus_here = *cpus;

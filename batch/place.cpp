@@ -13,8 +13,8 @@ struct Variables {
   const char* size;  // nullptr: this launcher does not say
 };
 
-// Those that an instance takes away from what it starts (outer_variables.hpp): where they are set a
-// launcher inside of it has set them.
+// Variables that an instance removes from what it starts (outer_variables.hpp): if set, a launcher
+// inside of it has set them.
 constexpr Variables kOfMpi[] = {
     {"mpiexec", "PMI_RANK", "PMI_SIZE"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -44,8 +44,8 @@ std::optional<LaunchPlace> place_by(const Environment& environment, const Variab
   return LaunchPlace{variables.launcher, fmt::format("{}={}", variables.size, *size), rank, size};
 }
 
-// The job's script is task 1 of node 0; pbsdsh and pbs_tmrsh start the others, and say no number of
-// them.
+// The job's script is task 1 of node 0; pbsdsh and pbs_tmrsh start the others, and do not tell
+// their number.
 std::optional<LaunchPlace> place_by_pbs(const Environment& environment) {
   const auto task = number_at(environment, "PBS_TASKNUM");
   const auto node = number_at(environment, "PBS_NODENUM");
@@ -56,7 +56,7 @@ std::optional<LaunchPlace> place_by_pbs(const Environment& environment) {
   return LaunchPlace{"pbsdsh", variable, node, {}};
 }
 
-// `qrsh -inherit` says which job it is a part of, and not how many there are.
+// `qrsh -inherit` tells which job it is a part of, and not how many parts there are.
 std::optional<LaunchPlace> place_by_grid_engine(const Environment& environment) {
   if (environment.at("JOB_SCRIPT") != "QRSH" || environment.at("JOB_NAME") != "petask")
     return std::nullopt;

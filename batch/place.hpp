@@ -10,16 +10,16 @@ namespace holon::batch {
 
 struct LaunchPlace {
   std::string launcher;  // "srun", "mpiexec", ...; "": started by itself
-  std::string variable;  // where that was read: "SLURM_STEP_NUM_TASKS=4"
+  std::string variable;  // the variable that told it: "SLURM_STEP_NUM_TASKS=4"
   std::optional<std::uint64_t> rank;
   std::optional<std::uint64_t> size;  // nullopt with a launcher: it does not say
 
-  // Are there others, or may there be?
+  // Are there other processes, or may there be?
   bool is_one_of_several() const { return !launcher.empty() && (!size || *size > 1); }
 };
 
-// The innermost launcher counts: an MPI's variables before those of the batch system. Inside of a
-// holon instance those of Slurm, Flux and PBS are what the instance itself was started with.
+// The place by the innermost launcher: an MPI's variables come before those of the batch system.
+// Inside of a holon instance those of Slurm, Flux and PBS are what the instance was started with.
 LaunchPlace find_place(const Environment& environment);
 
 }  // namespace holon::batch

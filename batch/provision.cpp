@@ -18,7 +18,7 @@ void append(std::vector<std::string>& words, const std::vector<std::string>& mor
   words.insert(words.end(), more.begin(), more.end());
 }
 
-// What a user has typed may have a dot or a blank in it; the words of a script are in_quotes.
+// Quotes a word of a script, since a typed one may have a dot or a blank in it.
 std::string in_quotes(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -39,7 +39,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
-// squeue -o "%i|%t|%j"
+// Reads squeue -o "%i|%t|%j".
 Result<std::vector<ListedJob>> read_listed_by_squeue(std::string_view answer) {
   std::vector<ListedJob> jobs;
   for (const auto line : lines_of(answer)) {
@@ -63,7 +63,7 @@ std::optional<std::string_view> element(std::string_view xml, std::string_view n
   return xml.substr(begin + open.size(), end - begin - open.size());
 }
 
-// qstat -xml: <job_list state="running"> with JB_job_number and JB_name in it.
+// Reads qstat -xml: <job_list state="running"> with JB_job_number and JB_name in it.
 Result<std::vector<ListedJob>> read_listed_by_grid_engine(std::string_view answer) {
   constexpr std::string_view kBegin = "<job_list", kEnd = "</job_list>";
   if (answer.find("<job_info") == answer.npos) return not_understood(answer, "qstat -xml");
@@ -81,7 +81,7 @@ Result<std::vector<ListedJob>> read_listed_by_grid_engine(std::string_view answe
   return jobs;
 }
 
-// qstat -f: "Job Id: 12.server", then "    Job_Name = x" and "    job_state = Q".
+// Reads qstat -f: "Job Id: 12.server", then "    Job_Name = x" and "    job_state = Q".
 Result<std::vector<ListedJob>> read_listed_by_pbs(std::string_view answer) {
   constexpr std::string_view kId = "Job Id:", kName = "Job_Name = ", kState = "job_state = ";
   std::vector<ListedJob> jobs;
@@ -162,7 +162,7 @@ std::vector<std::string> submit_command(System system, const BatchRequest& reque
   return system == System::grid_engine ? grid_engine_qsub(request) : pbs_qsub(request);
 }
 
-// sbatch --parsable: "12" or "12;cluster"; qsub -terse: "12"; PBS: "12.server".
+// Reads the answer of sbatch --parsable: "12" or "12;cluster"; qsub -terse: "12"; PBS: "12.server".
 Result<std::string> read_submitted(System system, std::string_view answer) {
   const auto lines = lines_of(answer);
   const auto line = lines.empty() ? std::string_view() : trimmed(lines.back());

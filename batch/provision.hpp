@@ -14,7 +14,7 @@
 
 namespace holon::batch {
 
-// slurm, grid_engine and pbs are those in which batch jobs can be asked for.
+// Can batch jobs be asked for? True for slurm, grid_engine and pbs.
 bool can_submit(System system);
 
 struct BatchRequest {
@@ -25,7 +25,7 @@ struct BatchRequest {
   std::int64_t walltime = 0;      // seconds
   std::vector<std::string> more;  // options of the batch system, in front of the script
 };
-// REQUIRES: can_submit().
+// The command that submits. REQUIRES: can_submit().
 std::vector<std::string> submit_command(System system, const BatchRequest& request);
 // The job's id, as the system's commands take it. Errors: invalid_argument, the answer quoted.
 Result<std::string> read_submitted(System system, std::string_view answer);
@@ -40,9 +40,9 @@ struct ListedJob {
   State state = State::queued;
   bool operator==(const ListedJob&) const = default;
 };
-// All of the user's batch jobs that are not over.
+// The command that lists all of the user's batch jobs that are not over.
 std::vector<std::string> list_command(System system, const std::string& user);
-// Errors: invalid_argument (another answer than the documented one).
+// Reads its answer. Errors: invalid_argument (another answer than the documented one).
 Result<std::vector<ListedJob>> read_listed(System system, std::string_view answer);
 
 std::vector<std::string> cancel_command(System system, const std::vector<std::string>& ids);

@@ -8,11 +8,11 @@
 
 namespace holon::batch {
 
-// The words of the command that lists the nodes where the variables do not (Flux). Empty: they do,
-// or nobody knows.
+// The words of the command that lists the nodes if the variables do not (Flux). Empty: they do, or
+// no command does.
 std::vector<std::string> nodes_command(const Allocation& allocation);
 
-// Puts what that command wrote into `allocation`. Errors: invalid_argument, with the text.
+// Puts that command's output into `allocation`. Errors: invalid_argument, with the text.
 Status read_nodes_answer(Allocation& allocation, std::string_view answer);
 
 }  // namespace holon::batch

@@ -25,7 +25,7 @@ void read_nodes(const Environment& environment, Allocation& allocation) {
     allocation.nodes.push_back({(*names)[i], cpus && i < cpus->size() ? (*cpus)[i] : 0});
 }
 
-// --mem=0 is all of the node's, as no --mem is where memory is not a consumable.
+// Reads the memory; --mem=0 is all of the node's, as no --mem is where memory is no consumable.
 void read_memory(const Environment& environment, Allocation& allocation) {
   if (const auto node = number_in(environment, "SLURM_MEM_PER_NODE", allocation)) {
     allocation.memory_here = *node * kMegabyte;

@@ -11,9 +11,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// srun takes its options from these variables too, and sbatch has set some of them for the script's
-// own steps: -n8 -c2 of the batch job would make eight processes of two CPUs. The three sorts of
-// memory exclude each other.
+// Variables that srun takes options from, some of which sbatch has set for the script's own steps:
+// -n8 -c2 of the batch job would make eight processes of two CPUs. The three sorts of memory
+// exclude each other.
 const Words& read_by_srun() {
   static const Words kNames = {"SLURM_NTASKS",
                                "SLURM_NPROCS",
@@ -96,8 +96,8 @@ Step one_by_one(const Allocation& allocation, const Words& launcher, const Words
   return step;
 }
 
-// pbsdsh of Torque has an option for one process a node. That of the others makes one a virtual
-// node, and a node may have several; pbs_tmrsh takes a node's name.
+// pbsdsh of Torque has an option for one process a node. Other pbsdsh start one a virtual node, and
+// a node may have several; pbs_tmrsh takes a node's name.
 Step by_pbs(const Allocation& allocation, const Words& program, bool torque) {
   if (!torque) return one_by_one(allocation, {"pbs_tmrsh"}, program);
   Words words = {"pbsdsh", "-u"};

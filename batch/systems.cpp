@@ -76,7 +76,7 @@ void read_oar(const Environment& environment, Allocation& allocation) {
   allocation.job = first_of(environment, {"OAR_JOB_ID", "OAR_JOBID"});
   allocation.job_name = environment.at("OAR_JOB_NAME");
   allocation.user = first_of(environment, {"OAR_USER", "USER"});
-  // A line for each resource, which is a core on most sites.
+  // Reads a line for each resource, which is a core on most sites.
   if (const auto file =
           file_in(environment, {"OAR_NODEFILE", "OAR_NODE_FILE", "OAR_FILE_NODES"}, allocation))
     allocation.nodes = count_lines(*file);
@@ -86,7 +86,7 @@ void read_oar(const Environment& environment, Allocation& allocation) {
 
 // ---- Flux ----
 
-// FLUX_URI without a job: the script or the shell of a Flux instance.
+// Is FLUX_URI set without a job, as in the script or the shell of a Flux instance?
 bool is_in_flux(const Environment& environment) {
   return environment.has("FLUX_JOB_ID") || environment.has("FLUX_URI");
 }

@@ -18,8 +18,8 @@ bool is_in_oar(const Environment& environment);
 void read_oar(const Environment& environment, Allocation& allocation);
 bool is_in_grid_engine(const Environment& environment);
 void read_grid_engine(const Environment& environment, Allocation& allocation);
-// What of this node's GPUs was granted. PBS, LSF and OAR set CUDA_VISIBLE_DEVICES, which counts as
-// it is.
+// Read which of this node's GPUs were granted. PBS, LSF and OAR set CUDA_VISIBLE_DEVICES, which
+// counts as it is.
 void read_gpus_of_slurm(const Environment& environment, Allocation& allocation);
 void read_gpus_of_grid_engine(const Environment& environment, Allocation& allocation);
 bool is_in_flux(const Environment& environment);
@@ -27,13 +27,13 @@ void read_flux(const Environment& environment, Allocation& allocation);
 bool is_in_holon(const Environment& environment);
 void read_holon(const Environment& environment, Allocation& allocation);
 
-// The number in a variable; nullopt and a doubt where it is set to something else, nullopt where it
-// is not set.
+// The number in a variable; nullopt and a doubt if it is set to something else, nullopt if it is
+// not set.
 std::optional<std::uint64_t> number_in(const Environment& environment, const char* name,
                                        Allocation& allocation);
-// The first of these variables that is set, else "".
+// The first of these variables that is set; "": none.
 std::string first_of(const Environment& environment, std::initializer_list<const char*> names);
-// A file named by one of these variables, read; nullopt and a doubt where it cannot be read.
+// The contents of a file named by one of these variables; nullopt and a doubt if it cannot be read.
 std::optional<std::string> file_in(const Environment& environment,
                                    std::initializer_list<const char*> names,
                                    Allocation& allocation);

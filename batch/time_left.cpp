@@ -51,7 +51,7 @@ std::int64_t elapsed(std::optional<std::int64_t> start, std::int64_t now) {
   return start ? std::max<std::int64_t>(0, now - *start) : 0;
 }
 
-// squeue -o %L
+// Reads squeue -o %L.
 Result<TimeLeft> read_squeue(std::string_view word) {
   if (word == "UNLIMITED") return TimeLeft{TimeLeft::Kind::unlimited, 0};
   if (word == "NOT_SET") return TimeLeft{};
@@ -60,7 +60,7 @@ Result<TimeLeft> read_squeue(std::string_view word) {
   return seconds ? Result<TimeLeft>(TimeLeft::of(*seconds)) : strange(word, "squeue -o %L");
 }
 
-// qstat -f: what was used is some minutes old; the start is not. Torque also says what remains.
+// Reads qstat -f: the time used is minutes old; the start is not. Torque also says what remains.
 Result<TimeLeft> read_pbs_qstat(const std::vector<std::string_view>& lines, std::int64_t now) {
   if (const auto rest = value_of(lines, "Walltime.Remaining")) {
     const auto seconds = whole_number(*rest);
@@ -79,7 +79,7 @@ Result<TimeLeft> read_pbs_qstat(const std::vector<std::string_view>& lines, std:
   return TimeLeft::of(*seconds - used);
 }
 
-// bjobs -o time_left: "hours:minutes" and a letter; "-" where there is no limit. The letter L is
+// Reads bjobs -o time_left: "hours:minutes" and a letter; "-" if there is no limit. The letter L is
 // the job's limit, X one that was passed, E an estimate that ends nothing.
 Result<TimeLeft> read_bjobs(std::string_view line) {
   const auto words = words_of(line);
@@ -96,7 +96,7 @@ Result<TimeLeft> read_bjobs(std::string_view line) {
                       static_cast<std::int64_t>(*minutes) * kMinute);
 }
 
-// oarstat -f -j
+// Reads oarstat -f -j.
 Result<TimeLeft> read_oarstat(const std::vector<std::string_view>& lines, std::int64_t now) {
   const auto limit = value_of(lines, "walltime");
   const auto start = value_of(lines, "startTime");
@@ -107,7 +107,7 @@ Result<TimeLeft> read_oarstat(const std::vector<std::string_view>& lines, std::i
   return TimeLeft::of(*seconds - elapsed(began, now));
 }
 
-// flux job timeleft: seconds.
+// Reads flux job timeleft: seconds.
 Result<TimeLeft> read_flux_timeleft(std::string_view word) {
   if (word == "inf" || word == "infinity") return TimeLeft{TimeLeft::Kind::unlimited, 0};
   char* end = nullptr;
@@ -141,7 +141,7 @@ std::optional<std::int64_t> grid_engine_limit(std::string_view xml) {
   return least;
 }
 
-// Of an array job each task has a start of its own.
+// The start; each task of an array job has its own.
 std::optional<std::string_view> grid_engine_start(std::string_view job, std::string_view xml) {
   const auto dot = job.find('.');
   std::size_t at = 0;
