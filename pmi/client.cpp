@@ -14,7 +14,7 @@
 namespace holon::pmi {
 namespace {
 
-// Of the patience for one call, which is no time that anybody sees.
+// The clock of the patience for one call, which is shown to nobody.
 Time monotonic_ms() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -151,8 +151,8 @@ Status Client::wait_for(short events, Time deadline) const {
   }
 }
 
-// A server that is gone is an error of this call and no SIGPIPE. PMI_FD is a socket everywhere but
-// in a test that hands in a pipe.
+// Sends; a server that is gone is an error of this call and no SIGPIPE. PMI_FD is a socket
+// everywhere but in a test that hands in a pipe.
 Status Client::send(const std::string& bytes, Time deadline) {
   for (std::size_t at = 0; at < bytes.size();) {
     const auto n =

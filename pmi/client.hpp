@@ -27,14 +27,14 @@ class Client {
   // version), timed_out, disconnected, protocol.
   static Result<Client> hello(Task task, Version version, Duration patience);
 
-  // Neither is empty, nor has blanks, control characters or ';' in it. Errors: out_of_range (longer
-  // than the server takes), invalid_argument, and those of hello().
+  // Puts a pair. Neither text is empty, nor has blanks, control characters or ';' in it. Errors:
+  // out_of_range (longer than the server takes), invalid_argument, and those of hello().
   Status put(const std::string& key, const std::string& value);
-  // Waits until all tasks have come here; what was put before is seen by all after it.
+  // Waits until all tasks have come here; pairs put before are seen by all after it.
   Status fence();
   // What some task has put before the last fence. Errors: not_found, and those of hello().
   Result<std::string> get(const std::string& key);
-  // The last word: a server may end all tasks where one leaves without it.
+  // Says the last word: a server may end all tasks if one leaves without it.
   Status finalize();
 
   std::uint64_t rank() const { return task_.rank; }

@@ -9,7 +9,7 @@ namespace holon::pmi {
 namespace {
 
 constexpr std::size_t kLengthWidth = 6;
-// A spawn is many lines.
+// The end of a spawn, which is many lines.
 constexpr std::string_view kEndOfMany = "\nendcmd\n";
 
 tl::unexpected<Error> no_message(std::string_view bytes) {
@@ -27,7 +27,7 @@ void add_field(Message& message, std::string_view key, std::string value) {
     message.fields.emplace_back(key, std::move(value));
 }
 
-// Up to a ';' that stands alone; two of them are one within the value.
+// Takes a value up to a ';' that stands alone; two of them are one within the value.
 std::string take_value(std::string_view body, std::size_t& at) {
   std::string value;
   for (; at < body.size(); ++at) {

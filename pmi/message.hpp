@@ -21,27 +21,27 @@ struct Message {
   std::string command;
   std::vector<std::pair<std::string, std::string>> fields;  // in the order sent
 
-  // "" where there is none.
+  // The value of the key; "" if there is none.
   std::string_view at(std::string_view key) const;
   bool has(std::string_view key) const;
   bool operator==(const Message&) const = default;
 };
 
-// A longer message is no message. MPICH's longest line has some 2,000 bytes.
+// The longest message; a longer one is none. MPICH's longest line has some 2,000 bytes.
 inline constexpr std::size_t kMaxMessage = 65'536;
-// What PMI-1 says with get_maxes, as Slurm does.
+// The bounds that PMI-1 tells with get_maxes, as Slurm does.
 inline constexpr std::size_t kMaxName = 256, kMaxKey = 64, kMaxValue = 1024;
 
-// REQUIRES: no blank and no end of line in a value, see is_word().
+// The message as a line. REQUIRES: no blank and no end of line in a value, see is_word().
 std::string write_line(const Message& message);
 std::string write_frame(const Message& message);
 
-// One message from the front of `buffer`, which loses it. nullopt: it is not all there yet. Errors:
-// protocol (it is too long, or no message; the connection is of no more use).
+// Takes one message from the front of `buffer`. nullopt: it is not all there yet. Errors: protocol
+// (it is too long, or no message; the connection is of no more use).
 Result<std::optional<Message>> take_line(std::string& buffer);
 Result<std::optional<Message>> take_frame(std::string& buffer);
 
-// Can it stand in a line as a key or a value? Not empty; no blank, control character or ';'.
+// Can the text be a key or a value in a line? Not empty; no blank, control character or ';'.
 bool is_word(std::string_view text);
 
 }  // namespace holon::pmi

@@ -33,7 +33,7 @@ struct PmixLibrary {
   decltype(&PMIx_Error_string) error_string = nullptr;
 
   Status load() {
-    // Its plugins look for its names among the global ones.
+    // The library's plugins look for its names among the global ones.
     void* const handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_GLOBAL);
     if (handle == nullptr) return fail(Errc::unsupported, dlerror(), "PMIX_RANK");
     const auto find = [&](auto& function, const char* name) {
@@ -137,7 +137,7 @@ Status PmixClient::fence() {
   pmix_info_t collect{};
   const bool yes = true;
   impl_->library.info_load(&collect, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
-  // One that is given up may still be ended by the library's thread.
+  // A fence that is given up may still be ended by the library's thread.
   auto* const pending = new PendingFence;
   const auto begun = impl_->library.fence(nullptr, 0, &collect, 1, on_fence_over, pending);
   if (begun != PMIX_SUCCESS && begun != PMIX_OPERATION_SUCCEEDED) {

@@ -13,9 +13,9 @@ namespace holon::pmi {
 
 class PmixClient {
  public:
-  // Of this process, which PMIX_NAMESPACE and PMIX_RANK describe; there is one at a time.
-  // `patience`: ms for each fence. Errors: unsupported (no libpmix here, one that is too old, or a
-  // build without its headers), system (with the library's words).
+  // The client of this process, which PMIX_NAMESPACE and PMIX_RANK describe; there is one at a
+  // time. `patience`: ms for each fence. Errors: unsupported (no libpmix here, one that is too old,
+  // or a build without its headers), system (with the library's words).
   static Result<PmixClient> hello(Duration patience);
   ~PmixClient();
   PmixClient(PmixClient&&) noexcept;
@@ -28,9 +28,9 @@ class PmixClient {
   Status put(const std::string& key, const std::string& value);
   // Waits until all tasks have come here. Errors: timed_out, system.
   Status fence();
-  // What task `rank` has put before the last fence. Errors: not_found, system.
+  // The value that task `rank` has put before the last fence. Errors: not_found, system.
   Result<std::string> get(std::uint64_t rank, const std::string& key);
-  // The last word. Errors: system.
+  // Says the last word. Errors: system.
   Status finalize();
 
  private:

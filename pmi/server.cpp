@@ -9,8 +9,8 @@ namespace holon::pmi {
 namespace {
 
 constexpr const char* kMapping = "PMI_process_mapping";
-// What MPICH's tasks tell each other their addresses by. Every task has put one before the last
-// fence of MPI_Init, and none puts anything after it.
+// The key by which MPICH's tasks tell each other their addresses. Every task has put one before the
+// last fence of MPI_Init, and none puts anything after it.
 constexpr std::string_view kAddress = "-allgather-shm-";
 constexpr std::size_t kMaxStored = 64 << 20;  // bytes that the tasks of one job may leave here
 
@@ -103,7 +103,7 @@ void Server::handle_one(Task& task, const Message& message) {
   if (command == "abort")
     return on_abort(task.rank, std::atoi(std::string(message.at("exitcode")).c_str()),
                     std::string(message.at("error_msg")));
-  // Spawning and name service: MPI programs get an error from MPI_Comm_spawn.
+  // Refuses spawning and name service: MPI programs get an error from MPI_Comm_spawn.
   answer(task, command + "_result", {{"rc", "-1"}, {"msg", "not_supported"}});
 }
 
@@ -121,7 +121,7 @@ bool Server::fits(const std::string& key, const std::string& value) const {
 
 void Server::put(Task& task, const Message& message, const std::string& reply) {
   const std::string key(message.at("key")), value(message.at("value"));
-  // Once for the others, and once for those that ask here.
+  // The pair counts twice: for the other nodes, and for tasks that ask here.
   if (!fits(key, value) || !keep(2 * size_of(key, value)))
     return answer(task, reply,
                   {{"rc", "-1"}, {task.version == 1 ? "msg" : "errmsg", "too_long_or_too_many"}});
@@ -138,7 +138,7 @@ bool Server::keep(std::size_t more) {
   return true;
 }
 
-// In place of what was there, whose room is free again.
+// Replaces an earlier value, whose room is free again.
 void Server::store(const std::string& key, const std::string& value) {
   const auto [at, is_new] = values_.try_emplace(key, value);
   if (is_new) return;
@@ -263,7 +263,7 @@ void Server::job_attribute(Task& task, const Message& message) {
   answer(task, "info-getjobattr-response", std::move(fields));
 }
 
-// Each block is (first node, nodes, tasks of each), and the blocks are filled one after the other.
+// Blocks are (first node, nodes, tasks of each), filled one after the other.
 std::string process_mapping_of(const std::vector<std::uint32_t>& nodes) {
   struct Block {
     std::size_t first, nodes, tasks;
