@@ -24,7 +24,7 @@ struct PerUserConfig {
   std::uint64_t cores = 0;
   std::uint64_t nodes = 0;  // whole ones
   double share = 0;         // of all cores
-  std::string cores_of;     // "ann=8 bob=2": theirs, in place of the three above
+  std::string cores_of;     // "ann=8 bob=2": cores of these users, in place of the above
   std::string policy;       // queue.policy of these instances; "": the usual one
   Duration idle = 600'000;  // ms without a job after which one ends; 0: never
   Duration limit = 0;       // ms after which one ends; 0: none
@@ -32,7 +32,7 @@ struct PerUserConfig {
   bool is_set() const { return cores > 0 || nodes > 0 || share > 0 || !cores_of.empty(); }
 };
 
-// Of `cores_of`; 0: the list does not name the user.
+// The user's cores in `cores_of`; 0: the list does not name the user.
 std::uint64_t cores_of_user(const std::string& cores_of, const std::string& user);
 
 }  // namespace holon::config

@@ -23,7 +23,7 @@
 namespace holon::config {
 namespace {
 
-// HL:LL[,HL:LL...]; what the types mean is known once there is a graph.
+// Checks HL:LL[,HL:LL...]; the types' meaning is known once there is a graph.
 std::optional<std::string> prune_filters(const Value& v) {
   auto list = text(v);
   if (!list) return std::nullopt;
@@ -186,7 +186,7 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.ssh, text(v)); }},
     {"instance.orphan-timeout", kDuration, "1h",
      [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
-    // None at all: one stuck child, and nobody would get an answer.
+    // Not 0: with one stuck child nobody would get an answer.
     {"instance.tree-timeout", "a duration of 1ms and more", "2s",
      [](Config& c, const Value& v) {
        return store(c.tree_timeout, within(duration(v), 1, kTimeMax));
@@ -235,7 +235,7 @@ tl::unexpected<Error> unknown_key(const Setting& s) {
     return fail(Errc::invalid_argument,
                 fmt::format("unknown key '{}'; did you mean '{}'?", s.key, nearest->name), s.where);
   const bool is_near = distance <= 1 + nearest->name.size() / 3;
-  // Those of the same table, or of the nearest key's; else the tables: all keys are too many to
+  // The keys of the same table, or of the nearest key's; else the tables: all keys are too many to
   // help.
   std::string table = table_of(s.key);
   const auto is_in_table = [&](const auto& key) { return table_of(key.name) == table; };
@@ -281,7 +281,7 @@ std::optional<Value> scalar_of(const toml::node& node) {
   return std::nullopt;
 }
 
-// A list of words is as good as the words with commas between them.
+// A list of words counts as the words with commas between them.
 std::optional<std::string> list_of(const toml::node& node) {
   const auto* array = node.as_array();
   if (array == nullptr || array->empty()) return std::nullopt;
@@ -318,7 +318,7 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
   return {};
 }
 
-// A table is a queue, whether anything stands in it or not.
+// A table makes a queue, whether anything stands in it or not.
 Status make_queues(qmanager::SchedulerConfig& scheduler, const toml::table& table,
                    const std::string& file) {
   const toml::node* node = table.get("queues");
@@ -345,8 +345,8 @@ Value parse_value(const std::string& word) {
   return Value{word};
 }
 
-// The settings of single queues come after all others: a queue inherits what [queue] says in any
-// item, whether the item that names the queue stands before it or behind it.
+// The settings of single queues come after all others: a queue inherits the [queue] settings of any
+// item, whether it stands before or behind the item that names the queue.
 enum class Part { shared, queues };
 
 Part part_of(const Setting& s) {
@@ -388,7 +388,7 @@ Status apply_item(Config& config, const ConfItem& read, Part part) {
   return part_of(s) == part ? set(config, s) : Status();
 }
 
-// Two sizes would be one too many: which of them counts is nothing to guess.
+// Refuses two sizes: which of them counts is nothing to guess.
 Status check_sizes(const PerUserConfig& c, const std::vector<ConfItem>& items) {
   std::vector<std::string> set;
   if (c.cores > 0) set.emplace_back("per-user.cores");
@@ -494,9 +494,9 @@ namespace {
 
 Status add_settings(const ConfItem& item, std::vector<Setting>& all) {
   if (is_conf_file(item.word)) {
-    // It was read once already, and was right.
+    // The text was read once already, and was right.
     const toml::table table = toml::parse(item.text, item.word);
-    // A queue may be there without anything being said of it.
+    // A queue may be there without any settings.
     if (const auto* queues = table.get_as<toml::table>("queues"))
       for (const auto& [name, node] : *queues)
         if (const auto* queue = node.as_table(); queue != nullptr && queue->empty())

@@ -18,10 +18,10 @@
 
 namespace holon::config {
 
-// How the processes of a job are kept together (launch/tracking/tracking.hpp).
+// The way to keep a job's processes together (launch/tracking/tracking.hpp).
 enum class TrackingKind { automatic, cgroup, process };
 
-// The scheduler's, whatever its ticks are; these are of an instance.
+// The scheduler's defaults for an instance, whose ticks are ms.
 inline qmanager::SchedulerConfig scheduler_defaults() {
   qmanager::SchedulerConfig scheduler;
   scheduler.defaults.preempt.grace = 30'000;
@@ -74,7 +74,7 @@ struct Config {
       0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
-  // The policy of the queue a job without one gets into.
+  // The policy of the queue for jobs that name none.
   const std::string& default_policy() const;
 };
 
@@ -82,11 +82,11 @@ struct Config {
 struct ConfigKey {
   std::string name;                // "queue.policy"; "queues.NAME.policy" stands for any name
   std::string_view accepts;        // "fcfs, easy, hybrid or conservative"
-  std::string_view standard = {};  // what holds where nobody sets it, in words; "": nothing to say
+  std::string_view standard = {};  // the default, in words; "": nothing to say
 };
 const std::vector<ConfigKey>& config_keys();
 
-// Is this item of --conf the name of a file? One with a '=' before any '/' is KEY=VALUE.
+// Is this item of --conf the name of a file? An item with a '=' before any '/' is KEY=VALUE.
 bool is_conf_file(const std::string& item);
 
 // One --conf, with the text of the file that it names: a pipe can be read only once.
@@ -100,27 +100,27 @@ Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words);
 // Applies `items` in order to `defaults`. Errors: invalid_argument (where: "FILE:LINE" or
 // "--conf KEY").
 Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defaults = {});
-// Both: of words that are KEY=VALUE or the name of a TOML file each.
+// Reads and applies words that are KEY=VALUE or the name of a TOML file each.
 Result<Config> load_config(const std::vector<std::string>& words, const Config& defaults = {});
 
-// A value in force, and who says so: "FILE:LINE", "--conf", "default".
+// A value in force, and its source: "FILE:LINE", "--conf", "default".
 struct Effective {
   std::string key, value, source;
   bool operator==(const Effective&) const = default;
 };
-// Of all keys, by name: what the last of `items` that sets it says, else the default. Of keys with
-// a name of the user's own in them (queues.NAME.policy) those that are set. Errors: as of
+// The values of all keys, by name: by the last of `items` that sets it, else the default; of keys
+// with a name of the user's own in them (queues.NAME.policy) only those set. Errors: those of
 // config_of.
 Result<std::vector<Effective>> effective(const std::vector<ConfItem>& items);
 
-// Where the last of `items` that sets `key` does so: "FILE:LINE: KEY" or "--conf KEY"; the key
-// itself where none does.
+// The place where the last of `items` that sets `key` does so: "FILE:LINE: KEY" or "--conf KEY";
+// the key itself if none does.
 std::string place_of(const std::vector<ConfItem>& items, const std::string& key);
 
-// The same for the text of one TOML file; `file` is for messages.
+// Applies the text of one TOML file; `file` is for messages.
 Status apply_toml(Config& config, std::string_view text, const std::string& file);
 
-// "250ms", "30s", "5m", "2h", "1d", "1.5h" and bare numbers (seconds) to ms. Errors:
+// Reads "250ms", "30s", "5m", "2h", "1d", "1.5h" and bare numbers (seconds) to ms. Errors:
 // invalid_argument.
 Result<Duration> parse_duration_ms(std::string_view text);
 

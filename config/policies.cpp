@@ -21,7 +21,7 @@ Result<std::string> policy_text(const std::string& file) {
               file);
 }
 
-// As a TOML basic string.
+// The text as a TOML basic string.
 std::string toml_quoted(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -36,7 +36,7 @@ std::string toml_quoted(const std::string& text) {
   return quoted + '"';
 }
 
-// "queue.policy" and "queues.NAME.policy" with the name of a file behind the '='; "": another word.
+// The file name in "queue.policy=FILE" or "queues.NAME.policy=FILE"; "": another word.
 std::string policy_file_of(const std::string& word) {
   if (is_conf_file(word)) return {};
   const std::size_t equals = word.find('=');
@@ -47,7 +47,7 @@ std::string policy_file_of(const std::string& word) {
   return of_queue && qmanager::is_policy_file(value) ? value : std::string();
 }
 
-// Those whose texts stand among the words: "policies.NAME=TEXT".
+// The policies whose texts stand among the words: "policies.NAME=TEXT".
 std::set<std::string> policies_given_in(const std::vector<std::string>& words) {
   constexpr std::string_view kPrefix = "policies.";
   std::set<std::string> names;

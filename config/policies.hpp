@@ -9,18 +9,18 @@
 
 namespace holon::config {
 
-// Reads those policies among `names` that are files and not known yet ("./mine.lua"), and makes all
-// that are known ready for a scheduler. Errors: invalid_argument (no such file; a text that is
-// wrong, with its place).
+// Reads the policies among `names` that are files and not known yet ("./mine.lua"), and makes all
+// known ones ready for a scheduler. Errors: invalid_argument (no such file; a text that is wrong,
+// with its place).
 Status add_policies(Config& config, const std::vector<std::string>& names);
-// The same for those that queues of the configuration name.
+// Adds the policies that queues of the configuration name.
 Status add_policies(Config& config);
 
-// The texts of all as a TOML file that needs no other file; "": there are none.
+// The texts of all policies as a TOML file that needs no other file; "": there are none.
 std::string policies_as_toml(const Config& config);
 
-// --conf words that name policies by file, as words that hold their texts: they mean the same on
-// another machine, and later. Errors: as of add_policies; exists, for two files of one name.
+// Replaces --conf words that name policies by file by words with their texts, which mean the same
+// on another machine, and later. Errors: those of add_policies; exists, for two files of one name.
 Result<std::vector<std::string>> with_policy_texts(const std::vector<std::string>& words);
 
 }  // namespace holon::config

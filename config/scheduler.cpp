@@ -19,7 +19,7 @@ struct Param {
   std::int64_t qmanager::QueueConfig::*target;
 };
 
-// Sets what `params` names; false: something else stands there, or a number that does not fit.
+// Sets the values that `params` names; false: an unknown name, or a number that does not fit.
 template <std::size_t N>
 bool set_params(qmanager::QueueConfig& queue, const Value& value, const Param (&params)[N]) {
   const auto list = text(value);
@@ -58,7 +58,7 @@ bool set_policy_params(qmanager::QueueConfig& queue, const Value& value) {
 
 constexpr std::string_view kUsers = "names of users and @GROUPs, like \"ann,@physics\"";
 
-// A name that nobody can have would shut out, or let in, others than whoever wrote it meant.
+// A name that nobody can have would shut out, or let in, others than its writer meant.
 bool is_user_or_group(std::string_view word) {
   if (word.starts_with('@')) word.remove_prefix(1);
   return !word.empty() && std::none_of(word.begin(), word.end(), [](unsigned char c) {
@@ -160,7 +160,7 @@ constexpr QueueKey kQueueKeys[] = {
     {"policy-params", "reservation-depth=N,max-reservation-depth=N", "", &set_policy_params},
 };
 
-// Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X]: "reservation-depth.X".
+// Sets Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X]: "reservation-depth.X".
 Status set_bucket(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
   constexpr int kMostBuckets = 64;
   const std::string_view digits = name.substr(name.find('.') + 1);
@@ -181,7 +181,7 @@ Status set_bucket(const Setting& s, std::string_view name, qmanager::QueueConfig
   return {};
 }
 
-// `name` is "policy" of "queue.policy", which all queues inherit, or of "queues.NAME.policy".
+// Sets `name`, "policy" of "queue.policy", which all queues inherit, or of "queues.NAME.policy".
 Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
   if (name.starts_with("reservation-depth.") || name.starts_with("reservation-qos-list."))
     return set_bucket(s, name, queue);
@@ -198,7 +198,7 @@ Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueCon
   return unknown_key(s);
 }
 
-// "2h,8h" in ms, for limits that are times; nullopt: no durations.
+// Reads "2h,8h" to ms, for limits that are times; nullopt: no durations.
 std::optional<std::string> times_in_ms(const Value& value) {
   const auto list = text(value);
   if (!list) {
@@ -214,7 +214,7 @@ std::optional<std::string> times_in_ms(const Value& value) {
   return all;
 }
 
-// "limits.user.ann.max-job" = 8 or "2,8" (soft, hard).
+// Sets "limits.user.ann.max-job" = 8 or "2,8" (soft, hard).
 Status set_limit(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   constexpr std::int64_t kTicksPerSecond = 1000;
   const auto last = s.key.rfind('.');
@@ -233,7 +233,7 @@ Status set_limit(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   return {};
 }
 
-// "fairshare.interval" and the other keys of it.
+// Sets "fairshare.interval" and the other fairshare keys.
 Status set_fairshare(qmanager::FairshareConfig& fairshare, const Setting& s) {
   const std::string name = s.key.substr(10);
   if (name == "interval") {
@@ -251,8 +251,8 @@ Status set_fairshare(qmanager::FairshareConfig& fairshare, const Setting& s) {
   return {};
 }
 
-// "priority.queuetime-weight", "priority.user.ann.fstarget"; what the scheduler does not know by
-// these names is a matter of the instance.
+// Sets "priority.queuetime-weight", "priority.user.ann.fstarget"; names that the scheduler does not
+// know are the instance's.
 Status set_priority(qmanager::PriorityConfig& priority, const Setting& s) {
   const std::string name = s.key.substr(9);
   if (name == "accrual") {
@@ -280,7 +280,7 @@ Status set_priority(qmanager::PriorityConfig& priority, const Setting& s) {
   return {};
 }
 
-// Fluxion's per-queue strings: "batch:easy debug:fcfs", the same as queues.batch.policy=easy, ...
+// Sets Fluxion's per-queue strings: "batch:easy debug:fcfs" is queues.batch.policy=easy, ...
 Status set_each_queue(qmanager::SchedulerConfig& scheduler, const Setting& s,
                       std::string_view key) {
   const auto list = text(s.value);
@@ -298,14 +298,14 @@ Status set_each_queue(qmanager::SchedulerConfig& scheduler, const Setting& s,
   return {};
 }
 
-// "users" or "xusers" of what not everybody may use.
+// Sets "users" or "xusers" of what not everybody may use.
 Status set_access(qmanager::AccessList& access, const Setting& s, std::string_view name) {
   if (name != "users" && name != "xusers") return unknown_key(s);
   if (!set_list(name == "users" ? access.users : access.xusers, s.value)) return misfit(s, kUsers);
   return {};
 }
 
-// "environments.NAME.rule", "environments.NAME.slots", ...: Grid Engine's parallel environments.
+// Sets "environments.NAME.rule", "environments.NAME.slots", ... of Grid Engine's environments.
 Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   const auto dot = s.key.rfind('.');
   if (dot <= 13) return unknown_key(s);
@@ -325,7 +325,7 @@ Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   return {};
 }
 
-// "qos.NAME.flags" = "RESERVEALWAYS:NOBF", "qos.NAME.users" = "ann,@physics".
+// Sets "qos.NAME.flags" = "RESERVEALWAYS:NOBF", "qos.NAME.users" = "ann,@physics".
 Status set_qos(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   const auto dot = s.key.rfind('.');
   if (dot <= 4) return unknown_key(s);
@@ -344,7 +344,7 @@ Status set_qos(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   return {};
 }
 
-// "accounts.NAME.users", "accounts.NAME.xusers".
+// Sets "accounts.NAME.users", "accounts.NAME.xusers".
 Status set_account(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   constexpr std::size_t kName = 9;
   const auto dot = s.key.rfind('.');

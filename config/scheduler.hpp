@@ -10,7 +10,7 @@ namespace holon::config {
 
 std::vector<ConfigKey> scheduler_keys();
 
-// Errors: invalid_argument with the place, for a key that is not the scheduler's too.
+// Sets a key. Errors: invalid_argument with the place, also for a key that is not the scheduler's.
 Status set_scheduler_key(qmanager::SchedulerConfig& scheduler, const Setting& s);
 
 }  // namespace holon::config

@@ -3,7 +3,7 @@
 
 namespace holon::config {
 
-// What a commit of the journal waits for.
+// The event that a commit of the journal waits for.
 enum class Sync {
   normal,  // no fsync per commit: survives any kill, a power cut may lose the last commits (never
            // the consistency)

@@ -31,7 +31,7 @@ class TomlLook {
   }
 
  private:
-  // Numbers and dates have a dot, too, and it is one.
+  // A dot in a number or a date counts as well; these have one at most.
   Status take(char c) {
     switch (c) {
       case '.':
@@ -62,7 +62,7 @@ class TomlLook {
     return {};
   }
 
-  // To the character behind it, or the end.
+  // Skips a string, to the character behind it or the end.
   void skip_string(char quote) {
     const bool is_long = text_.substr(at_, 3) == std::string(3, quote);
     at_ += is_long ? 3 : 1;

@@ -12,7 +12,7 @@ inline constexpr int kMostKeyParts = 32;     // of a.b.c
 inline constexpr int kMostTomlNesting = 64;  // lists and inline tables in each other
 inline constexpr std::size_t kLargestToml = std::size_t{16} << 20;  // bytes
 
-// Errors: invalid_argument, with the place.
+// Checks the bounds. Errors: invalid_argument, with the place.
 Status check_toml(std::string_view text, const std::string& file);
 
 }  // namespace holon::config

@@ -1,5 +1,4 @@
-// value.hpp - one setting as it was written, and what can be made of it. Private to the
-// configuration.
+// value.hpp - one setting as it was written, and its readings. Private to the configuration.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -29,7 +28,7 @@ struct Setting {
 inline constexpr std::string_view kDuration =
     "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
 
-// nullopt where the value does not fit.
+// Readings of the value; nullopt if it does not fit.
 std::optional<std::int64_t> whole(const Value& v, std::int64_t low, std::int64_t high);
 std::optional<Duration> duration(const Value& v);  // in ms
 std::optional<std::string> text(const Value& v);   // not an empty one
@@ -38,7 +37,7 @@ std::optional<bool> yes_or_no(const Value& v);       // true, false, 1, 0
 std::optional<std::uint64_t> bytes(const Value& v);  // a number, or "512K", "10M", "2G", "1T"
 std::optional<double> share(const Value& v);         // 0 to 1
 
-// Words with commas or blanks between them.
+// Splits at commas or blanks.
 std::vector<std::string> words(std::string_view text);
 
 template <class T, class Found>
