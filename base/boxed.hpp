@@ -6,8 +6,8 @@
 
 namespace holon {
 
-// A value, as std::optional holds one: a copy copies it, and equal are two that hold equal ones or
-// none. It lies on the heap.
+// A value on the heap, or none, like std::optional: a copy copies it, and two are equal that hold
+// equal values or none.
 template <class T>
 class Boxed {
  public:
@@ -25,13 +25,13 @@ class Boxed {
   bool has_value() const { return value_ != nullptr; }
   void reset() { value_.reset(); }
 
-  // REQUIRES: there is one.
+  // REQUIRES: there is a value.
   T& operator*() { return *value_; }
   const T& operator*() const { return *value_; }
   T* operator->() { return value_.get(); }
   const T* operator->() const { return value_.get(); }
 
-  // The value; T() where there was none.
+  // The value, made by T() if there was none.
   T& make() {
     if (!value_) value_ = std::make_unique<T>();
     return *value_;

@@ -13,7 +13,7 @@ namespace holon {
 Result<double> parse_duration(std::string_view text);
 Result<double> parse_minutes(std::string_view text);
 
-// For people: in ms below 0.1 s, else in the largest unit that gives 1 or more (s, m, h, d), six
+// In words for people: ms below 0.1 s, else the largest unit that gives 1 or more (s, m, h, d), six
 // significant digits, as Flux prints them: 90 is "1.5m", 3600 "1h", 0 "0s", infinity "infinity".
 // parse_duration(format_duration(x)) is x within 1e-5 of itself. REQUIRES: seconds >= 0.
 std::string format_duration(double seconds);

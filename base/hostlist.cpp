@@ -23,7 +23,7 @@ std::size_t digits_at_end(std::string_view text) {
   return count;
 }
 
-// All of `text` as a number.
+// Reads all of `text` as a number.
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -37,7 +37,7 @@ unsigned padding(std::string_view digits) {
   return digits.size() > 1 && digits[0] == '0' ? static_cast<unsigned>(digits.size()) : 0;
 }
 
-// Where the comma, or the end, behind the name at `at` is; commas in brackets do not count.
+// The place of the comma, or the end, behind the name at `at`; commas in brackets do not count.
 std::size_t end_of_name(std::string_view text, std::size_t at) {
   bool inside = false;
   for (; at < text.size(); ++at) {

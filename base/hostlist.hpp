@@ -17,23 +17,23 @@ namespace holon {
 
 class Hostlist {
  public:
-  // Names separated by commas; one bracket a name, with numbers and ranges as wide as the first
-  // number of the bracket ([08-10] is 08, 09, 10). Errors: invalid_argument; where = "character N",
-  // from 1.
+  // Reads names separated by commas; one bracket a name, with numbers and ranges as wide as the
+  // first number of the bracket ([08-10] is 08, 09, 10). Errors: invalid_argument; where =
+  // "character N", from 1.
   static Result<Hostlist> parse(std::string_view text);
 
-  // One more name at the end; a bracket in it has no meaning. O(length).
+  // Appends one name; a bracket in it has no meaning. O(length).
   void append(std::string_view host);
   void append(const Hostlist& other);
 
   bool empty() const { return parts_.empty(); }
-  // UINT64_MAX where there are more than that.
+  // The number of names; UINT64_MAX if there are more than that.
   std::uint64_t count() const;
   // The n-th name, from 0. REQUIRES: n < count(). O(parts).
   std::string at(std::uint64_t n) const;
-  // Names and ranges of names that it is kept as.
+  // The number of names and ranges that the list is kept as.
   std::size_t parts() const { return parts_.size(); }
-  // Where `host` stands first. O(parts).
+  // The first place of `host`. O(parts).
   std::optional<std::uint64_t> find(std::string_view host) const;
   bool contains(std::string_view host) const { return find(host).has_value(); }
   // All names. O(count()): bound it first where the text is not your own.

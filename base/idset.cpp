@@ -68,7 +68,7 @@ Result<Idset> Idset::parse(std::string_view text) {
 }
 
 void Idset::insert(std::uint64_t first, std::uint64_t last) {
-  // All ranges that overlap or touch [first, last] become one.
+  // Ranges that overlap or touch [first, last] become one.
   auto begin = std::partition_point(ranges_.begin(), ranges_.end(),
                                     [&](const Range& r) { return r.last + 1 < first; });
   auto end = begin;

@@ -21,14 +21,14 @@ class Idset {
   };
   static constexpr std::uint64_t kMax = UINT64_MAX / 4;  // the largest id
 
-  // "0-3,7", "[0-3,7]" or "" (empty set). Ids ascend, none twice, no leading zeros. Errors:
+  // Reads "0-3,7", "[0-3,7]" or "" (empty set). Ids ascend, none twice, no leading zeros. Errors:
   // invalid_argument; where = "character N", from 1.
   static Result<Idset> parse(std::string_view text);
 
   // REQUIRES: first <= last <= kMax. O(ranges).
   void insert(std::uint64_t first, std::uint64_t last);
   void insert(std::uint64_t id) { insert(id, id); }
-  // False: it was not in the set. O(ranges).
+  // Removes an id; false: it was not in the set. O(ranges).
   bool erase(std::uint64_t id);
 
   bool empty() const { return ranges_.empty(); }
@@ -37,7 +37,7 @@ class Idset {
   // REQUIRES: not empty.
   std::uint64_t first() const { return ranges_.front().first; }
   std::uint64_t last() const { return ranges_.back().last; }
-  // Ascending; neither touching nor overlapping.
+  // The ranges, ascending; neither touching nor overlapping.
   std::span<const Range> ranges() const { return ranges_; }
   // All ids, ascending. O(count()): bound it first where the text is not your own.
   std::vector<std::uint64_t> ids() const;
@@ -51,7 +51,7 @@ class Idset {
   std::vector<Range> ranges_;
 };
 
-// What both have, and what only `a` has. O(ranges of both).
+// The ids in both, and the ids in `a` only. O(ranges of both).
 Idset common(const Idset& a, const Idset& b);
 Idset without(const Idset& a, const Idset& b);
 

@@ -10,7 +10,7 @@
 
 namespace holon {
 
-// The number of a job; nullopt: `text` is none (0 is none).
+// The number of a job; nullopt: `text` is no job number (0 is none).
 std::optional<std::uint64_t> job_number(std::string_view text);
 
 // `path` as seen from the instance `base`: "/3/7" stays, "7" is a child, ".." the parent, "."

@@ -13,7 +13,7 @@ namespace holon {
 
 inline constexpr const char* kLineage = "HOLON_LINEAGE";
 
-// Takes the first entry off.
+// Takes the first entry off and returns it.
 std::string_view next_lineage_entry(std::string_view& lineage);
 // Is this process one of the instance whose jobs' entries begin with `prefix` ("MARK/", "MARK/3/"),
 // or part of one of its jobs?

@@ -50,8 +50,7 @@ using Status = Result<void>;
   return tl::unexpected<Error>(Error{code, std::move(what), std::move(where)});
 }
 
-// What the system said to the call that failed just now (errno): "what: its words", or its words
-// alone.
+// The error of the system call that failed just now (errno): "what: its words", or its words alone.
 [[nodiscard]] tl::unexpected<Error> system_error(const std::string& what = {},
                                                  std::string where = {});
 

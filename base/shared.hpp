@@ -1,5 +1,5 @@
-// shared.hpp - values whose copies are made late: a copy costs a counter, and what was copied is
-// copied in fact when one of those who share it changes it.
+// shared.hpp - values that are copied late: a copy costs a counter, and the value is copied in fact
+// when one of its sharers changes it.
 #pragma once
 #include <memory>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace holon {
 
-// For one owner's thread, as the value itself.
+// A shared value, for one owner's thread, like the value itself.
 template <class T>
 class Shared {
  public:
@@ -19,8 +19,8 @@ class Shared {
   const T* operator->() const { return value_.get(); }
 
   bool is_shared() const { return value_.use_count() != 1; }
-  // To be changed; nobody else sees it. O(the value) if it is shared. What was looked at through
-  // this one before stays what it was, and may be gone.
+  // The value to be changed; no sharer sees that. O(the value) if it is shared. References taken
+  // through this one before stay as they were, and may be gone.
   T& edit() {
     if (is_shared()) value_ = std::make_shared<T>(*value_);
     return *value_;
@@ -30,11 +30,11 @@ class Shared {
   std::shared_ptr<T> value_;
 };
 
-// A large map of which a copy changes little: it notes its changes beside what it shares.
+// A large map whose copies change little: a copy notes its changes beside what it shares.
 template <class Key, class Value>
 class SharedMap {
  public:
-  // nullptr: there is none. Valid until the map is changed.
+  // The value; nullptr: there is none. Valid until the map is changed.
   const Value* find(const Key& key) const {
     if (const auto own = changes_.find(key); own != changes_.end())
       return own->second ? &*own->second : nullptr;
@@ -43,11 +43,11 @@ class SharedMap {
   }
   bool contains(const Key& key) const { return find(key) != nullptr; }
 
-  // O(1), and O(what a copy has changed) when nobody shares the map with it any more.
+  // Sets a value. O(1), and O(what a copy has changed) when nobody shares the map with it any more.
   void set(const Key& key, Value value) { change(key, std::move(value)); }
   void erase(const Key& key) { change(key, std::nullopt); }
 
-  // Calls visit(key, value) for all, in no order. O(all).
+  // Calls visit(key, value) for all entries, in no order. O(all).
   template <class Visit>
   void for_each(Visit visit) const {
     for (const auto& [key, value] : *all_)

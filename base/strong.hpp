@@ -20,8 +20,8 @@ class Strong {
   Rep value_{};
 };
 
-// Number of a job within its instance: 1, 2, 3, ... A path such as /3/7 is made of these. 0 is no
-// job.
+// The number of a job within its instance: 1, 2, 3, ... A path such as /3/7 is made of these. 0 is
+// no job.
 using JobId = Strong<struct JobIdTag, std::uint64_t>;
 
 }  // namespace holon

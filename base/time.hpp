@@ -35,7 +35,7 @@ struct Interval {
   Duration length() const { return distance(begin, end); }
   bool contains(Time t) const { return begin <= t && t < end; }
   bool overlaps(const Interval& other) const { return begin < other.end && other.begin < end; }
-  // Is it a part of `outer`, and not an empty one?
+  // Is it a part of `outer`, and not empty?
   bool within(const Interval& outer) const {
     return !empty() && outer.begin <= begin && end <= outer.end;
   }

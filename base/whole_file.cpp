@@ -14,7 +14,7 @@ namespace holon {
 
 namespace {
 
-// Linux' zero, full, random and urandom.
+// Is it Linux' zero, full, random or urandom?
 bool is_endless(const struct stat& file) {
   if (!S_ISCHR(file.st_mode) || major(file.st_rdev) != 1) return false;
   const auto device = minor(file.st_rdev);
@@ -25,8 +25,8 @@ tl::unexpected<Error> endless(const std::string& path) {
   return fail(Errc::invalid_argument, "a device that has no end", path);
 }
 
-// Standard input is taken as it was handed over: a socket has no name to open, and a file may be
-// one that only whoever opened it may read.
+// Standard input is taken as it was handed over: a socket has no name to open, and some files only
+// their opener may read.
 Result<int> open_to_read(const std::string& path, int flags) {
   const int fd = path == "/dev/stdin" ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                       : open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
@@ -40,7 +40,7 @@ void wait_for_bytes(int fd) {
   poll(&readable, 1, -1);
 }
 
-// Closes it.
+// Reads the file and closes it.
 Result<std::string> read_open_file(int fd, const std::string& path, std::size_t most) {
   std::string bytes;
   std::array<char, 65536> piece;
@@ -71,8 +71,8 @@ Status check_has_end(const std::string& path) {
   return {};
 }
 
-// A pipe with a name is opened without waiting for somebody to open its other end: whoever gives
-// one that nobody writes into is told so.
+// A named pipe is opened without waiting for its other end: a pipe that nobody writes into is an
+// error.
 Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
   if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
   const auto fd = open_to_read(path, O_NONBLOCK);
@@ -85,7 +85,7 @@ Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
   return text;
 }
 
-// Without waiting for somebody who writes into a pipe.
+// Does not wait for a writer of a pipe.
 Result<std::string> read_regular_file(const std::string& path, std::size_t most) {
   const auto fd = open_to_read(path, O_NONBLOCK);
   if (!fd) return tl::unexpected(fd.error());

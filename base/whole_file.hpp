@@ -12,16 +12,16 @@ namespace holon {
 
 inline constexpr std::size_t kLargestFile = std::size_t{1} << 30;  // bytes
 
-// Pipes and devices are read to their end, "/dev/stdin" from where it stands; more than `most`
-// bytes are refused. Errors, with the operating system's words: not_found (nothing has that name),
-// invalid_argument (a folder, a device without an end), out_of_range (too large), system (it cannot
-// be opened or read).
+// Reads a file. Pipes and devices are read to their end, "/dev/stdin" from where it stands; more
+// than `most` bytes are refused. Errors, with the operating system's words: not_found (nothing has
+// that name), invalid_argument (a folder, a device without an end), out_of_range (too large),
+// system (it cannot be opened or read).
 Result<std::string> read_whole_file(const std::string& path, std::size_t most = kLargestFile);
-// The same of a file on a disk: nothing else is waited for. Errors: also invalid_argument (a pipe,
-// a device, a socket).
+// Reads a file on a disk: nothing else is waited for. Errors: also invalid_argument (a pipe, a
+// device, a socket).
 Result<std::string> read_regular_file(const std::string& path, std::size_t most);
 
-// For who reads it otherwise. Errors: invalid_argument (a device without an end: /dev/zero).
+// Checks a file for other readers. Errors: invalid_argument (a device without an end: /dev/zero).
 Status check_has_end(const std::string& path);
 
 }  // namespace holon

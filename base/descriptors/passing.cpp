@@ -12,13 +12,13 @@
 namespace holon {
 namespace {
 
-// Room for one header with as many descriptors as there may be.
+// Room for one header with the most descriptors.
 struct Control {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMostPassed * sizeof(int))> bytes{};
 };
 
-// The padding behind `most` descriptors has room for another one, which the kernel uses: what was
-// delivered is what the headers say, not what was asked for.
+// The descriptors in the headers, whatever was asked for: the padding behind `most` descriptors has
+// room for another one, which the kernel uses.
 std::vector<int> descriptors_in(msghdr& message) {
   std::vector<int> found;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;

@@ -27,8 +27,8 @@ struct Passed {
   std::vector<int> descriptors;  // the caller's to close; programs that are started do not get them
 };
 
-// One message into `room`, with at most `most` descriptors (up to kMostPassed): those beyond are
-// closed. `flags` are those of recvmsg(2).
+// Receives one message into `room`, with at most `most` descriptors (up to kMostPassed): those
+// beyond are closed. `flags` are those of recvmsg(2).
 Passed receive_with_descriptors(int socket, std::span<std::byte> room, std::size_t most,
                                 int flags = 0);
 

@@ -19,7 +19,7 @@ int columns_of(wchar_t c) {
   return width;
 }
 
-// C1 controls, separators of lines, and marks that turn the direction of what follows.
+// Is it a C1 control, a separator of lines, or a mark that turns the direction of what follows?
 bool is_command(char32_t c) {
   return (c >= 0x80 && c < 0xA0) || (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }

@@ -14,7 +14,7 @@ struct Glyph {
 // The first character. REQUIRES: `text` is not empty.
 Glyph first_glyph(std::string_view text);
 
-// Is all of it printable ASCII, as nearly all text is? Then each byte is a column.
+// Is all of the text printable ASCII, as nearly all is? Then each byte is a column.
 bool is_plain(std::string_view text);
 
 }  // namespace holon

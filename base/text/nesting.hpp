@@ -1,12 +1,12 @@
-// nesting.hpp - how deep a text nests, without reading it: who does recurses, and so do those who
-// write or free what was read.
+// nesting.hpp - how deep a text nests, without reading it: a reader recurses, and so does whatever
+// writes or frees what was read.
 #pragma once
 #include <cstddef>
 #include <string_view>
 
 namespace holon {
 
-// Lists and objects inside each other in JSON, at most. Of what is no JSON, some number.
+// The deepest nesting of lists and objects in JSON. For text that is not JSON, some number.
 std::size_t json_nesting(std::string_view text);
 
 }  // namespace holon

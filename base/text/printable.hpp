@@ -7,7 +7,7 @@ namespace holon {
 
 // `text` with a question mark for each control character and each byte that is not UTF-8.
 std::string printable(std::string_view text);
-// The same, but its line feeds stay.
+// Like printable(), but line feeds stay.
 std::string printable_lines(std::string_view text);
 
 }  // namespace holon

@@ -1,4 +1,4 @@
-// utf8.hpp - text in UTF-8: is it that, and where do its characters end?
+// utf8.hpp - is a text UTF-8, and where do its characters end?
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -14,7 +14,7 @@ struct Character {
 // REQUIRES: `text` is not empty.
 Character first_character(std::string_view text);
 
-// Is all of it such characters? O(length).
+// Is the text all such characters? O(length).
 bool is_utf8(std::string_view text);
 
 // The longest beginning of at most `most` bytes that ends with a whole character.
