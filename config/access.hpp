@@ -19,7 +19,7 @@ struct AccessConfig {
   std::string munge_socket;  // of the daemon; "": where libmunge looks for it
 };
 
-// What each user gets an instance of their own from. All of it 0 and "": nobody gets one.
+// What each user's own instance gets, and how. All of it 0 and "": nobody gets one.
 struct PerUserConfig {
   std::uint64_t cores = 0;
   std::uint64_t nodes = 0;  // whole ones

@@ -364,7 +364,7 @@ Status set_scheduler_key(qmanager::SchedulerConfig& scheduler, const Setting& s)
   if (key.starts_with("environments.")) return set_environment(scheduler, s);
   if (key.starts_with("queue.")) {
     Status set = set_queue_key(s, key.substr(6), scheduler.defaults);
-    // For all queues together, as Grid Engine has it; each inherits it as its own bound as well.
+    // The bound is for all queues together, as in Grid Engine, and for each queue by itself.
     if (set && key == "queue.max-reservation")
       scheduler.max_reservation = scheduler.defaults.max_reservation;
     return set;

@@ -1,5 +1,5 @@
-// toml_bounds.hpp - what a TOML text is refused for before it is read: toml++ makes a table of each
-// part of a key, and reading, walking and freeing tables in each other takes a stack frame each.
+// toml_bounds.hpp - bounds of a TOML text, checked before it is read: toml++ makes a table of each
+// part of a key, and reading, walking and freeing nested tables takes a stack frame each.
 #pragma once
 #include <string>
 #include <string_view>

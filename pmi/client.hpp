@@ -32,7 +32,7 @@ class Client {
   Status put(const std::string& key, const std::string& value);
   // Waits until all tasks have come here; pairs put before are seen by all after it.
   Status fence();
-  // What some task has put before the last fence. Errors: not_found, and those of hello().
+  // The value put by some task before the last fence. Errors: not_found, and those of hello().
   Result<std::string> get(const std::string& key);
   // Says the last word: a server may end all tasks if one leaves without it.
   Status finalize();

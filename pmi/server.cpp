@@ -146,7 +146,7 @@ void Server::store(const std::string& key, const std::string& value) {
   at->second = value;
 }
 
-// A task that has ended will not come; the job ends by its exit code then. Each comes once.
+// Each task comes once. One that has ended will not come; the job ends by its exit code then.
 void Server::enter_fence(Task& task) {
   if (std::exchange(task.in_fence, true)) return;
   const bool all =
@@ -222,7 +222,7 @@ void Server::get_two(Task& task, const Message& message) {
   answer(task, "kvs-get-response", std::move(fields));
 }
 
-// Tasks of one node tell each other; who waits is answered when the attribute is there.
+// Tasks of one node tell each other attributes; a waiting task is answered when its one is there.
 void Server::node_attribute(Task& task, const Message& message) {
   const std::string key(message.at("key"));
   const auto tell = [&](Task& one) {

@@ -41,7 +41,7 @@ class Server {
   std::function<void(std::uint64_t rank, int code, std::string why)> on_abort =
       [](std::uint64_t, int, std::string) {};
 
-  // May it keep so many bytes of memory in all? Asked before it keeps more, and told of fewer.
+  // May it keep so many bytes in all? Asked before it keeps more, and told when it keeps fewer.
   std::function<bool(std::size_t bytes)> may_keep = [](std::size_t) { return true; };
   std::size_t kept() const { return kept_; }
   // The bytes that a pair takes, as far as that can be said.
@@ -65,7 +65,7 @@ class Server {
   // Lets those tasks go on without the others. They still count as having come to that fence.
   void let_leave();
 
-  // It has said goodbye, and may say hello again: a script can run one program after the other.
+  // Has it said goodbye? It may say hello again: a script can run one program after the other.
   bool is_finalized(std::size_t task) const { return tasks_[task].finalized; }
   // Has the task said hello and no goodbye? If it ends now, the others may wait for it for ever.
   bool is_waited_for(std::size_t task) const { return tasks_[task].version != 0; }
