@@ -20,7 +20,7 @@ constexpr Time saturating_add(Time begin, Duration length) {
   return begin > 0 && length > kTimeMax - begin ? kTimeMax : begin + length;
 }
 
-// From begin to end, 0 if there is nothing between, kTimeMax where the difference would not fit.
+// The time from begin to end, 0 if there is none between, kTimeMax if it would not fit.
 constexpr Duration distance(Time begin, Time end) {
   if (end <= begin) return 0;
   return begin < 0 && end > kTimeMax + begin ? kTimeMax : end - begin;

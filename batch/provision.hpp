@@ -18,7 +18,7 @@ namespace holon::batch {
 bool can_submit(System system);
 
 struct BatchRequest {
-  std::string name;               // by which it is found again; letters, digits, '-'
+  std::string name;               // to find it by; letters, digits, '-'
   std::string script;             // a file
   std::string output;             // the file that gets what the script writes
   std::uint32_t nodes = 1;        // with Grid Engine 1

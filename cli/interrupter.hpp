@@ -44,7 +44,7 @@ class Interrupter {
   std::uint64_t job_;
   std::string verb_;
   int signal_ = 0;
-  void (*before_pipe_)(int) = nullptr;  // what SIGPIPE did
+  void (*before_pipe_)(int) = nullptr;  // the former action of SIGPIPE
   bool leaving_ = false;
   bool answered_ = false;  // the broker, to our cancelling
   transport::Subscription answer_, again_;

@@ -59,7 +59,7 @@ class Attendance {
     sigprocmask(SIG_SETMASK, nullptr, &mask);
     for (const int caught : {SIGINT, SIGTERM, SIGHUP}) sigdelset(&mask, caught);  // by the caller
     guard_ = client_.catch_signals([this](int signal) {
-      if (signal != SIGINT) asked(signal);  // which the program gets from the terminal, too
+      if (signal != SIGINT) asked(signal);  // the terminal sends SIGINT to the program, too
     });
     own_group_ = isatty(STDIN_FILENO) == 0;
     const auto pid = start(command, uri, own_group_, mask);

@@ -57,7 +57,7 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
   const std::string path_;
   const Patience patience_;
   const Say say_;
-  std::string trouble_;  // that was told last; "": there is none
+  std::string trouble_;  // told last; "": there is none
   transport::Subscription timer_;
 };
 

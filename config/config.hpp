@@ -59,7 +59,7 @@ struct Config {
   bool follow_walltime = true;          // the lease of a root ends with the batch system's
   Duration walltime_interval = 20'000;  // between two questions for it
   Duration walltime_margin = 30'000;    // so long before the walltime the instance ends
-  std::string mpi = "auto";             // what jobs that ask for none are offered (--mpi)
+  std::string mpi = "auto";             // offered to jobs that ask for none (--mpi)
   std::string prolog, epilog;      // lines for the shell around the tasks of each job; "": none
   Duration hook_timeout = 60'000;  // of each of them; 0: none
   std::uint64_t output_limit = 0;  // bytes kept of what a job writes on a node; 0: all

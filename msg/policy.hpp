@@ -25,7 +25,7 @@ struct PolicyDisableRequest {
 };
 struct PolicyDisableReply {
   std::string queue;
-  std::string policy;  // that decides now
+  std::string policy;  // decides now
   HOLON_FIELDS(queue, policy)
 };
 
@@ -41,8 +41,8 @@ struct PolicyFunction {
 };
 struct PolicyShown {
   std::string queue;
-  std::string policy;      // that the queue has
-  std::string configured;  // that its configuration says
+  std::string policy;      // of the queue now
+  std::string configured;  // of its configuration
   bool set_live = false;   // by policy.load or policy.disable
   // For a user-written policy:
   std::string base, text;
@@ -73,7 +73,7 @@ struct WhatIfStart {
 };
 struct WhatIfReply {
   std::string queue;
-  std::string policy;  // that the queue has
+  std::string policy;  // of the queue now
   std::int64_t now = 0;
   std::vector<WhatIfStart> jobs;  // those that would start at another time, by id
   std::uint64_t same = 0;         // jobs that start at the same time either way

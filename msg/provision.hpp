@@ -22,7 +22,7 @@ struct ProvisionRequest {
   std::string shape;  // what a node has, "core=16,memory=64"; "": what one that came had, or else
                       // the broker's own
   std::vector<std::string> options;  // of the batch system, passed through
-  bool dry_run = false;              // what would be submitted now; nothing is
+  bool dry_run = false;              // tells what would be submitted now, and submits nothing
   HOLON_FIELDS(system, walltime, nodes_each, most_queued, most_nodes, idle, patience, shape,
                options, dry_run)
 };
@@ -38,8 +38,8 @@ struct ProvisionReply {
 
 // A batch job that is not over.
 struct BatchJob {
-  std::uint64_t number = 0;     // by which the instance knows it
-  std::uint64_t provision = 0;  // whose it is
+  std::uint64_t number = 0;     // the instance's number for it
+  std::uint64_t provision = 0;  // the provision that it belongs to
   std::string system;
   std::string name;   // in the batch system, which tells it apart from all others
   std::string id;     // "": the batch system has not answered yet

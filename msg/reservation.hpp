@@ -16,7 +16,7 @@ struct ReserveRequest {
   std::int64_t end = 0;
   std::string name;
   std::string user;                // its owner
-  std::vector<std::string> users;  // who may use it beside the owner; "*": everybody
+  std::vector<std::string> users;  // those who may use it beside the owner; "*": everybody
   HOLON_FIELDS(jobspec, begin, end, name, user, users)
 };
 struct ReserveReply {

@@ -54,7 +54,7 @@ struct InviteReply {
 // answered.
 struct LeaveRequest {
   std::string host;
-  bool now = false;  // what runs there is cancelled
+  bool now = false;  // running jobs are cancelled
   HOLON_FIELDS(host, now)
 };
 

@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::array<const char*, kHooks> kHookNames = {"admit",        "priority", "may_reserve",
                                                         "may_backfill", "on_event", "score"};
-constexpr std::int64_t kStepsOfACall = 20;  // that count for each call, however short
+constexpr std::int64_t kStepsOfACall = 20;  // counted for each call, however short
 
 // The letters to add, leave out or change to turn a text into the other (Wagner, Fischer, 1974).
 std::size_t distance_between(std::string_view a, std::string_view b) {
@@ -398,7 +398,7 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::int64_t pass_steps_ = kPassSteps;
   std::int64_t admit_steps_ = kAdmitSteps;
   std::int64_t scores_left_ = kPassScores;
-  std::int64_t free_steps_ = 0;   // that calls of `score` may still take and the pass not pay for
+  std::int64_t free_steps_ = 0;   // steps of `score` calls that the pass does not pay for
   std::string kept_;              // `state` as it was taken last
   std::int64_t state_as_of_ = 0;  // the calls there were then
   bool unkept_ = false;           // it cannot be kept as it is

@@ -76,8 +76,8 @@ struct QueueConfig {
 
   // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
   std::vector<std::string> properties;
-  AccessList access;                              // who may use it
-  std::optional<std::int64_t> slots;              // that the queue's jobs may use at a time
+  AccessList access;                              // the users who may use it
+  std::optional<std::int64_t> slots;              // slots that its jobs may use at a time
   std::map<std::string, resource::Amount> pools;  // consumables of the queue alone
 
   bool operator==(const QueueConfig&) const = default;
@@ -109,7 +109,7 @@ struct SchedulerConfig {
   std::function<Time(Time when)> wall_time;
   std::function<std::int64_t(Time when)> second_of_day;
   std::function<std::string(Duration)> show_length;  // as show_time, of lengths
-  std::function<std::string()> show_drains;  // which nodes were drained and why; "": nobody said
+  std::function<std::string()> show_drains;  // drained nodes and reasons; "": none were given
   // Which nodes are still to come, as a clause: "n[2-3] have not come yet"; "": none are. While
   // some are, a job that is too large for what is here waits instead of being refused.
   std::function<std::string()> awaited;
@@ -127,7 +127,7 @@ struct SchedulerConfig {
   }
 };
 
-// What happened in a queue since it was made.
+// Events in a queue since it was made.
 struct QueueCounts {
   std::int64_t submitted = 0;
   std::int64_t started = 0;

@@ -38,7 +38,7 @@ struct Asked {
   std::int64_t nodes = 0;  // 0: slots anywhere
   std::int64_t slots = 1;  // of each node, or in all
   std::int64_t spare = 0;  // the number of nodes with one slot less
-  TypeAmounts slot;        // what one slot is made of
+  TypeAmounts slot;        // the parts of one slot
 };
 
 std::optional<Asked> read(const Jobspec& spec) {

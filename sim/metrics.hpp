@@ -31,8 +31,8 @@ struct SizeClass {
 };
 
 struct Metrics {
-  std::size_t jobs = 0;     // that ran
-  std::size_t refused = 0;  // that did not
+  std::size_t jobs = 0;     // jobs that ran
+  std::size_t refused = 0;  // jobs that did not
   Distribution wait;
   Distribution bounded_slowdown;
   Duration makespan = 0;   // ticks of the workload; from the first submission to the last end

@@ -108,7 +108,7 @@ class TaskGuard {
   }
 
   void ended(int status, const rusage& usage) {
-    if (report_ >= 0) read_report();  // what it said before that
+    if (report_ >= 0) read_report();  // it was said before that
     Told told;
     told.what = What::ended;
     told.pid = task_;

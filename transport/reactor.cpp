@@ -135,7 +135,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   void defer(Callback callback) { deferred_.push_back(std::move(callback)); }
 
   void turn(Duration max_wait) {
-    run_hooks(last_hooks_);  // what was said between two turns waits for no answer
+    run_hooks(last_hooks_);  // messages said between two turns wait for no answer
     std::array<epoll_event, 64> events;
     const int n = epoll_wait(epoll_.get(), events.data(), events.size(), wait_ms(max_wait));
     now_ = read_clock();

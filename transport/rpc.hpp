@@ -62,7 +62,7 @@ struct Options {
   Duration peer_timeout = 20000;  // ms without any sign of life after which the peer is lost
   Duration introduction = 10000;  // ms that a server waits for the hello of a connection
   bool for_everybody = false;     // of a server at ipc://: other users connect, each within bounds
-  std::string name;               // who this side says it is, for the other's logs
+  std::string name;               // the name of this side, for the other's logs
   Security security;
 };
 

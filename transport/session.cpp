@@ -47,7 +47,7 @@ RequestState::~RequestState() {
 Request::Request(std::shared_ptr<RequestState> state) : state_(std::move(state)) {}
 
 namespace {
-const std::string kEmpty;  // what an empty handle's accessors refer to
+const std::string kEmpty;  // referred to by an empty handle's accessors
 }
 
 const std::string& Request::topic() const {

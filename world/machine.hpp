@@ -29,7 +29,7 @@ class Machine {
   Dice dice;
   History history;
   std::string dir;             // a folder of its own
-  Process* current = nullptr;  // whose turn it is
+  Process* current = nullptr;  // the process that has its turn
   Hosts hosts;
   Wires wires;
   Tasks tasks;

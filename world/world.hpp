@@ -56,12 +56,12 @@ class World final : public Instances {
 
  private:
   struct Acked {
-    std::string instance;  // whose job it is
+    std::string instance;  // the one that has the job
     std::uint64_t id = 0;
     Checks::Wish wish = {};
     bool is_task = false;     // of an array
-    std::uint64_t array = 0;  // that one
-    std::string user = {};    // whose it is, where there are several
+    std::uint64_t array = 0;  // the array of a task
+    std::string user = {};    // the job's user, if there are several
   };
   struct Ask {
     std::vector<std::string> command;
@@ -73,7 +73,7 @@ class World final : public Instances {
     std::set<int> retry_on = {};
     std::int64_t first = -1, step = 1;  // of an array; negative: it is none
     bool is_urgent = false, preemptible = false, checkpoints = false;
-    std::string user = {};  // who asks; "": the owner of the instance
+    std::string user = {};  // the asker; "": the owner of the instance
   };
   struct Person {
     std::string name;
@@ -229,7 +229,7 @@ class World final : public Instances {
   std::int64_t quorum_ = 0;
   Micros gather_timeout_ = 0;
   std::uint64_t invitations_ = 0;
-  std::map<std::uint64_t, std::uint64_t> places_;  // that were given, by invitation
+  std::map<std::uint64_t, std::uint64_t> places_;  // given places, by invitation
   std::uint64_t steps_ = 0;
 };
 

@@ -71,7 +71,7 @@ struct JobOptions {
   std::int64_t requeue = 0;                       // it runs so many times more if it fails
   std::string retry_on;                           // at these exit codes
   std::vector<std::string> dependencies;          // "afterok:7"
-  std::map<std::string, std::string> attributes;  // what policies may look at
+  std::map<std::string, std::string> attributes;  // visible to policies
   std::optional<ArrayRequest> array;
   Time begin = 0;  // the earliest start, ms since the epoch; 0: any
 };

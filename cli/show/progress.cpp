@@ -17,7 +17,7 @@ namespace {
 
 constexpr Duration kRateOver = 30'000;
 constexpr Duration kLineEvery = 10'000;      // where nobody sees a bar
-constexpr std::uint64_t kMostFailures = 20;  // that are named
+constexpr std::uint64_t kMostFailures = 20;  // shown by name
 constexpr int kWidestBar = 30;               // columns
 constexpr int kNarrowestBar = 5;
 constexpr int kUsualWidth = 80;

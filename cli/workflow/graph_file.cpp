@@ -238,7 +238,7 @@ std::string circle_from(const std::vector<NamedTask>& tasks,
   return text + tasks[at].task.name;
 }
 
-// What a task waits for, by its place in the file.
+// A task to wait for, by its place in the file.
 struct Awaited {
   std::string scheme;
   std::size_t task = 0;

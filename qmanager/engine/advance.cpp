@@ -93,7 +93,7 @@ bool may_use(const AdvanceRequest& advance, const std::string& user) {
 // The resources of a reservation, held under its number, or why they are not.
 struct HeldAhead {
   std::optional<Reject> refused;
-  JobRequest held;                  // what was asked for, as its queue makes it
+  JobRequest held;                  // the resources asked for, as their queue makes them
   std::vector<Decision> decisions;  // of the pass that made way
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kExpedited = INT64_MAX;
 constexpr std::int64_t kNextToRun = INT64_MAX - 1;
-constexpr std::int64_t kLargest = INT64_MAX - 2;  // that can be set by hand
+constexpr std::int64_t kLargest = INT64_MAX - 2;  // the largest that can be set by hand
 
 // Whole numbers in the order of real ones: the bits of a double that is not negative are in its
 // order already. All lie below the places of expedited jobs. REQUIRES: a number.

@@ -8,8 +8,8 @@
 
 namespace holon::qmanager {
 
-// Where jobs with an attribute run: found when first asked for, once for all nodes, for the first
-// 64 pairs of key and value; further pairs have no jobs anywhere.
+// The places of jobs with an attribute: found when first asked for, once for all nodes, for the
+// first 64 pairs of key and value; for further pairs no job is counted.
 class AttributePlaces {
  public:
   struct Counts {  // jobs

@@ -22,7 +22,7 @@
 
 namespace holon::qmanager {
 
-// What a span has of one host.
+// The use that a span makes of one host.
 struct HostUse {
   std::string host;
   std::int64_t slots = 0;                                   // processors

@@ -31,7 +31,7 @@ class AskedOfMachine {
   virtual ShapeId shape_of(const JobRequest& job) const = 0;
   // Processors the job counts for in limits, priorities and metrics, >= 1.
   virtual std::int64_t procs_of(const JobRequest& job) const = 0;
-  // Could the job run on what is up now, were it idle? If false, it stands aside for a while.
+  // Could the job run on what is up if idle? If not, it stands aside until resources change.
   virtual bool placeable(const JobRequest& job) const = 0;
   // True: the job certainly cannot start at `now`. A cheap look: false proves nothing.
   virtual bool hopeless(const JobRequest& job, Time now) const = 0;
@@ -52,7 +52,7 @@ class AskedOfMachine {
   // Are all units that the job holds up, and there to the end of its span? True also where it is
   // not decided yet which units the job gets. REQUIRES: the job holds something.
   virtual bool intact(JobId job) const = 0;
-  // When the first of the nodes that the job holds something on is gone; kTimeMax: they stay.
+  // The time when the first of the job's nodes is gone; kTimeMax: they stay.
   virtual Time end_of_nodes(JobId job) const = 0;
   virtual resource::Allocation holding(JobId job) const = 0;
   // What the job holds, with its consumables.
@@ -71,7 +71,7 @@ class AskedOfMachine {
 
   // True: certainly no job can start at `now`, whatever it asks for.
   virtual bool exhausted(Time now) const = 0;
-  // What is free from `now` on beside all reservations, widest first.
+  // Windows of what is free from `now` on beside all reservations, widest first.
   virtual std::vector<Window> windows(Time now) const = 0;
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;

@@ -15,7 +15,7 @@ using resource::ResourceGraph;
 using resource::Share;
 using resource::VertexId;
 
-// What each slot of the job is made of.
+// The parts of each slot of the job.
 struct SlotNeed {
   std::int64_t cores = 1;
   std::vector<std::pair<resource::TypeId, resource::Amount>> rest;  // memory, GPUs

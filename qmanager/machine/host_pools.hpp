@@ -25,7 +25,7 @@ class HostPools {
 
   // Slots that an idle host has room for; INT64_MAX: these consumables set no bound.
   std::int64_t slots_at_most(const std::vector<Consumes>& uses) const;
-  // What a job asks for that no host ever has: "asks for 3 lic a slot, and each node has 2 for the
+  // The job's need that no host ever meets: "asks for 3 lic a slot, and each node has 2 for the
   // jobs of queue batch"; else that there are too few hosts for its slots.
   std::string too_much(const std::vector<Consumes>& uses) const;
   // Slots for which the host has enough of the consumables counted per slot, beside what other jobs
@@ -47,7 +47,7 @@ class HostPools {
   void set_end(JobId job, Time end);
   // By name and host: "license@batch@node0".
   std::map<std::string, resource::Amount> held_by(JobId job) const;
-  // For a job that goes on past its end: holds over `when` that part of `wanted` (names as of
+  // Holds over `when`, for a job that goes on past its end, the part of `wanted` (names as of
   // held_by()) that no other job holds, and returns the rest. Other consumables are left out.
   std::map<std::string, resource::Amount> hold_what_is_left(
       JobId job, const std::map<std::string, resource::Amount>& wanted, Interval when);

@@ -201,7 +201,7 @@ class StoreMachine : public Machine {
   mutable Shared<std::vector<Shape>> shapes_;
   mutable Shared<std::unordered_multimap<std::size_t, ShapeId>> by_content_;
   mutable Shared<std::vector<Recent>> recent_{std::vector<Recent>(kRecent)};
-  bool grows_ = false;          // what was accepted may be too large for what is here
+  bool grows_ = false;          // accepted jobs may be too large for what is here
   bool coreless_jobs_ = false;  // some job asks for no core: full cores do not stop it
   Shared<Ends> ends_;
   std::uint64_t status_ = 1;              // grows when resources change

@@ -33,7 +33,7 @@ bool all_fixed(const Request& request) {
          std::all_of(request.with.begin(), request.with.end(), all_fixed);
 }
 
-// The same number of the same, in the same order, at and below both.
+// Have both vertices the same numbers of the same types, in the same order, at and below them?
 bool are_alike(const ResourceGraph& graph, VertexId a, VertexId b) {
   if (graph[a].type != graph[b].type || graph[a].size != graph[b].size) return false;
   const auto of_a = graph.children(a), of_b = graph.children(b);

@@ -19,14 +19,14 @@ namespace holon::qmanager {
 // something is freed.
 using ShapeId = std::uint32_t;
 
-// When a job is to run: as early as it fits.
+// The start of a job: as early as it fits.
 struct Wish {
   Time now = 0;
   Time not_before = 0;  // >= now
   Duration length = 0;
 };
 
-// What keeps a job from being placed.
+// The lack that keeps a job from being placed.
 struct Shortage {
   std::string text;  // how much it wants of what, and how much is free
   // The jobs that hold the consumable that is short, with the amount each holds, the one that ends
@@ -34,7 +34,7 @@ struct Shortage {
   std::vector<std::pair<JobId, resource::Amount>> holders;
 };
 
-// What a job or a reservation uses: a part of the machine, and amounts of consumables by name.
+// The use of a job or a reservation: a part of the machine, and amounts of consumables by name.
 struct Units {
   resource::Allocation allocation;
   std::map<std::string, resource::Amount> pools;

@@ -41,19 +41,19 @@ struct JobView {
 // The use that the jobs of a user make of the whole scheduler.
 struct UserUse {
   std::int64_t running = 0;  // jobs
-  std::int64_t procs = 0;    // that these jobs hold
+  std::int64_t procs = 0;    // processors of these jobs
   double used = 0;           // processor-seconds lately, weighted as for fairshare
 };
 
-// What a hook may know beside the job: valid while the hook is asked. Each value is found out when
-// it is asked for.
+// Facts that a hook may know beside the job: valid while the hook is asked. Each value is found out
+// when it is asked for.
 class QueueView {
  public:
   virtual ~QueueView() = default;
 
   virtual const std::string& name() const = 0;
   virtual Time now() const = 0;
-  // What people's clocks show at `when`, in ticks, and the seconds since midnight there.
+  // The time on people's clocks at `when`, in ticks, and the seconds since midnight there.
   virtual Time wall_time(Time when) const = 0;
   virtual std::int64_t second_of_day() const = 0;
   virtual std::int64_t ticks_per_second() const = 0;

@@ -233,7 +233,7 @@ std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length,
   return std::nullopt;
 }
 
-// When the sum is less by `by`, at the latest; nullopt: never. It falls as running jobs age.
+// The latest time at which the sum is less by `by`; nullopt: never. It falls as jobs age.
 std::optional<Time> Limiter::gives_way(const Sums& sums, Measure measure, Time now, double by) {
   constexpr double kTooLong = 9e18;
   if (measure != Measure::proc_ticks && measure != Measure::ticks) return std::nullopt;

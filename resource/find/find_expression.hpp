@@ -20,7 +20,7 @@
 
 namespace holon::resource {
 
-// What a vertex can be asked. Each answer is about the vertex itself, but for the four states,
+// The questions about a vertex. Each answer is about the vertex itself, but for the four states,
 // which also hold below a vertex that has them.
 class FindSubject {
  public:

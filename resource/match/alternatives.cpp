@@ -35,7 +35,7 @@ class Mixer {
   struct Plan {
     std::int64_t score = 0;  // slots that can be filled in all
     std::size_t kind = 0;    // of the next slot
-    UnitsByType rest;        // what is left after it
+    UnitsByType rest;        // left after it
   };
 
   // The rest of `units` after one slot of the kind; nullopt: such a slot cannot be filled.

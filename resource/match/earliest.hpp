@@ -29,7 +29,7 @@ class StartBound {
     std::vector<VertexId> vertices;
     std::size_t wanted = 0;
     bool alone = false;  // nobody else may be on them
-    Demand below;        // what their counters must leave
+    Demand below;        // to be left by their counters
   };
   class Builder;
   friend class StartSearch;

@@ -46,7 +46,7 @@ struct Need {
 
 struct CompiledRequest {
   std::vector<Need> needs;
-  Demand total;  // what all of it needs at least
+  Demand total;  // the least that all of it needs
   // The flexible traverser: slots side by side are alternatives, and for each choice among
   // xor_slots the needs come to one of the variants, tried in this order.
   bool flexible = false;

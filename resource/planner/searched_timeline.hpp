@@ -23,16 +23,16 @@ class SearchedTimeline {
   /// In a plan of fewer points than `few_points` a search costs less than remembering it.
   explicit SearchedTimeline(std::size_t few_points = 8192) : few_points_(few_points) {}
 
-  /// As Timeline::add(). O(log P).
+  /// Like Timeline::add(). O(log P).
   void add(Interval when, Amount amount) { plan_.add(when, amount); }
 
-  /// As Timeline::remove(). O(log P).
+  /// Like Timeline::remove(). O(log P).
   void remove(Interval when, Amount amount);
 
-  /// As Timeline::move_end(). O(log P).
+  /// Like Timeline::move_end(). O(log P).
   void move_end(Interval when, Amount amount, Time end);
 
-  /// As Timeline::earliest_window(). O(1) where a fact says that there is none.
+  /// Like Timeline::earliest_window(). O(1) where a fact says that there is none.
   std::optional<Time> earliest_window(const WindowQuery& query);
 
   /// The timeline for all other questions.

@@ -186,7 +186,7 @@ class RecordsReader {
                                    false);
         !ok)
       return ok;
-    constexpr std::int64_t kMostTasks = 10'000'000;  // what a damaged record says is not believed
+    constexpr std::int64_t kMostTasks = 10'000'000;  // the most, lest a damaged record is believed
     for (std::int64_t n = 1; n <= std::min(started, kMostTasks); ++n) {
       task.id = id + n;
       if (Status ok = builder_.add(task, at(span, "tasks")); !ok) return ok;

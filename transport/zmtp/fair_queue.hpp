@@ -109,7 +109,7 @@ class FairQueue {
   };
   struct Share {
     Used used = 0;
-    Used floor = 0;  // what the member served last had used before
+    Used floor = 0;  // the earlier use of the member served last
     std::size_t members = 0;
     std::set<std::pair<Used, Member>> ready;
   };
@@ -125,7 +125,7 @@ class FairQueue {
   std::unordered_map<Group, Share> groups_;
   std::set<std::pair<Used, Group>> order_;  // of the groups with a ready member
   std::set<std::pair<Used, Member>> favoured_;
-  Used floor_ = 0;  // what the group served last had used before
+  Used floor_ = 0;  // the earlier use of the group served last
 };
 
 }  // namespace holon::transport

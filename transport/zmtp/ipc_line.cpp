@@ -121,7 +121,7 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
     if (!take_steps()) lose();
   }
 
-  // False: the other side speaks something else.
+  // Takes the steps that have come. False: the other side speaks something else.
   bool take_steps() {
     std::size_t done = 0;
     bool good = true;

@@ -45,7 +45,7 @@ class ZmqLine final : public Line, public std::enable_shared_from_this<ZmqLine> 
  private:
   void on_event(int event) {
     if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) return events_.on_made();
-    drain(std::numeric_limits<int>::max());  // what the server said before it went
+    drain(std::numeric_limits<int>::max());  // the server's last messages
     if (wire_) events_.on_broken();
   }
 

@@ -83,7 +83,7 @@ class BatchSystem {
   int last_ = 100;
   bool is_calm_ = false;
   Micros down_until_ = 0;
-  std::map<std::string, BatchJob> jobs_;  // that are not over, by id
+  std::map<std::string, BatchJob> jobs_;  // jobs that are not over, by id
   std::set<std::string> names_;           // of all there were
 };
 

@@ -291,7 +291,7 @@ void Wires::gone(Process& process) {
     if (link->client != &process && link->server != &process) continue;
     const bool was_client = link->client == &process;
     hang_up(link, was_client);
-    if (machine_.dice.one_in(2)) {  // what it had sent is lost with it
+    if (machine_.dice.one_in(2)) {  // messages that it had sent are lost with it
       link->dead = true;
       tell_broken(link, !was_client,
                   std::max(machine_.timeline.now() + delay(*link), link->held_until));

@@ -33,8 +33,8 @@ struct Link {
   std::weak_ptr<WorldListener> listener;
   bool dead = false;                          // nothing is delivered any more
   bool silent = false;                        // and neither end is told
-  bool loses_up = false, loses_down = false;  // what is sent from now on
-  std::string key_name;  // by which the server knows the client's key; "": it has shown none
+  bool loses_up = false, loses_down = false;  // from now on
+  std::string key_name;  // the server's name for the client's key; "": it has shown none
   bool unread = false;   // the server has left it
   Micros last_up = 0, last_down = 0, held_until = 0;
   // Topics of open requests, by the client and by the server.

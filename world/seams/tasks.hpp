@@ -58,7 +58,7 @@ struct Attempt {
   std::set<int> ended;         // of themselves
   std::set<int> ran_to_end;    // of themselves, with status 0
   std::set<int> codes;         // other than 0, with which tasks ended of themselves
-  std::set<pid_t> agents;      // that have started them
+  std::set<pid_t> agents;      // those that started them
   Micros last_end = 0;         // of a task of itself
   Micros began = 0, over = 0;  // the first start and the last end of a task
 };

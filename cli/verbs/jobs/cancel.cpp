@@ -20,7 +20,7 @@ struct CancelArgs {
   std::string reason;
 };
 
-// Names jobs as other verbs do: by path, or by id where the record has gone.
+// Tells of jobs that are over, by path, or by id where the record has gone.
 void tell_over(Invocation& call, Client& client, std::vector<std::uint64_t> ids) {
   if (ids.empty()) return;
   constexpr std::size_t kNamed = 100;  // of more, only how many there are is said

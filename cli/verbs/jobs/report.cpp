@@ -96,7 +96,7 @@ Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
     return std::pair(a.t_submit, a.id) < std::pair(b.t_submit, b.id);
   });
   Recorded all;
-  std::set<std::uint64_t> arrays;  // whose tasks are there
+  std::set<std::uint64_t> arrays;  // those whose tasks are there
   for (const auto& job : jobs)
     if (job.array != 0 && job.tasks == 0) arrays.insert(job.array);
   for (const auto& job : jobs) {

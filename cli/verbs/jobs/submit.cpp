@@ -582,7 +582,7 @@ int verb_submit(Invocation& call) {
   const auto reply = client->submit(made->request);
   if (!reply) return report(call, "submit", parser.located(as_typed(reply.error(), args.job)));
   print_ids(call, args, *reply);
-  if (!call.io.out.flush())  // who tries again would have them twice
+  if (!call.io.out.flush())  // a user who tries again would have them twice
     call.io.err << "holon submit: submitted " << ids_text(*reply) << "\n";
   if (args.progress)
     return show_to_the_end(call, *client, {ids_of(*reply), *before, reply->tasks > 0});

@@ -5,7 +5,7 @@
 
 namespace holon::qmanager {
 
-// True: the order of a queue has changed, or keys in it have.
+// Computes priorities anew. True: the order of a queue has changed, or keys in it have.
 bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const Progress> s,
                     Time now);
 // When priorities are next computed; nullopt: a new computation would make no difference.

@@ -180,7 +180,7 @@ void give_way(Job& victim, const Job& job, const PreemptRule& rule, Time start, 
 
 void preempt_for(PreemptParts s, Job& job, Time now, Deciding& deciding, Trying& trying) {
   look_at(s.config(), job.request.id);
-  trying.reserve_for_the_entitled();  // what is reserved for others is not taken from them
+  trying.reserve_for_the_entitled();  // so that others keep what is reserved for them
   if (job.place != Job::Place::pending) return;
   const PreemptRule& rule = s.queues().of(job).config.preempt;
   const Room room = room_for(s, job, now);

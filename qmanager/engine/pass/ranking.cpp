@@ -11,7 +11,7 @@ void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, c
     queue.hooks->begin_pass(now, queue.pending.size());
     if (queue.given_up || !queue.hooks->status().given_up) continue;
     queue.given_up = true;
-    const bool keep = queue.policy.keep;  // what is reserved
+    const bool keep = queue.policy.keep;  // reservations are kept
     queue.policy = queue.base;
     queue.policy.keep = keep;
     queue.pending.reorder([&](Job* listed) {

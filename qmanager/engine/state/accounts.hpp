@@ -22,7 +22,7 @@ struct Accounts {
   bool ages = false;                     // priorities change as time passes
   bool limits_stop_aging = false;        // whether waiting earns priority depends on limits
   std::optional<Time> aged;              // when priorities were computed last
-  std::map<std::string, UserUse> users;  // what runs, by user, when Plan::version was users_at
+  std::map<std::string, UserUse> users;  // running use by user, when Plan::version was users_at
   std::uint64_t users_at = 0;
 
   // Counts for fairshare that the job runs, here or in an advance reservation, or that it ends.

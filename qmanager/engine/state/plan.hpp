@@ -25,7 +25,7 @@ struct ShapeMemo {
   Duration length = 0;
 };
 
-// What keeps jobs of a shape from starting; found when a client asks.
+// The reason why jobs of a shape cannot start; found when a client asks.
 struct Obstacle {
   std::uint64_t version = 0;         // of the plan when the obstacle was found
   std::optional<Shortage> shortage;  // the units that the jobs lack now

@@ -60,7 +60,7 @@ struct Queue {
   std::string name;
   QueueConfig config;
   Policy policy;
-  Policy base;  // what decides where `hooks` have no opinion
+  Policy base;  // decides where `hooks` have no opinion
   // The hooks of a user-written policy, else null. Each fork has its own.
   std::shared_ptr<PolicyHooks> hooks;
   std::shared_ptr<const PolicyProgram> program;  // the source of `hooks`

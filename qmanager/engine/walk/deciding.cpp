@@ -22,7 +22,7 @@ void Deciding::start(Job& job, Allocation allocation) {
   queue.pending.erase(job.key);
   if (queue.hooks != nullptr) allocation = placed_by_policy(s_, job, std::move(allocation), now_);
   run(s_, job, allocation.when);
-  // Jobs that a limit keeps back from now on, this one and those in front of it, stop earning
+  // Jobs that a limit keeps back from now on, also those in front of this one, stop earning
   // priority by waiting: they are looked at again, at once.
   if (s_.accounts().limits_stop_aging) s_.progress().dirty = true;
   ++queue.counts.started;

@@ -85,7 +85,7 @@ bool Walking::nothing_to_find(const Queue& queue) {
   return !plans_more_beside_kept(s_, queue);
 }
 
-// False: no job behind this one in its queue is to be looked at now.
+// Looks at one job. False: no job behind it in its queue is to be looked at now.
 bool Walking::look_at(Queue& queue, std::size_t slot) {
   Walk& walk = queue.walk;
   if (walk.considered >= queue.config.queue_depth) walk.closed = true;
@@ -105,7 +105,7 @@ void Walking::consider(Queue& queue, Job& job) {
   qmanager::look_at(s_.config(), job.request.id);
   Machine& machine = *s_.plan().machine;
   if (job.reserved) return pass_over(queue, job);
-  // What is too large for the nodes that are here cannot be planned: it would be refused for ever.
+  // A job too large for the nodes that are here cannot be planned: it would be refused for ever.
   if (s_.config().awaited && !machine.placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
   const Duration length = s_.queues().length_of(job);
