@@ -38,7 +38,7 @@ class NodeTest {
     Kind kind = Kind::always;
     std::vector<Property> properties;
     Hostlist hosts;
-    std::unordered_set<std::string> spelled;  // of many single names
+    std::unordered_set<std::string> spelled;  // the same, if they are many single names
     Idset ranks;
     std::vector<std::uint32_t> operands;
   };
