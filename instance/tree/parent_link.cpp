@@ -141,8 +141,7 @@ void ParentLink::acknowledged(const Result<std::string>& answer) {
   }
   in_flight_.clear();
   if (!answer && answer.error().code == Errc::denied) {
-    // The parent does not take this instance for its child: the answer to a hello tells whether it
-    // is.
+    // Not taken for the child: the answer to a hello tells whether this instance still is.
     welcome_ = false;
     say_hello_later();
   }
