@@ -38,8 +38,7 @@ class Launcher {
   // What each process is handed. REQUIRES: prepared.
   std::string invitation() const { return launch::write_invitation(endpoint_->invitation); }
 
-  // Starts all, and hands each process the invitation. Errors: not_found, system. REQUIRES:
-  // prepared.
+  // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();
 
   // The broker has ended, and has sent the agents home: each process ends when what it started on

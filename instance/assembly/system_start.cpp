@@ -153,7 +153,7 @@ Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detache
   // A caller that ends all of its children must not be the starter's parent.
   if (pid == 0 && whose == WhoseChild::nobodys)
     if (const pid_t own = fork(); own != 0) _exit(own < 0 ? 1 : 0);
-  // The agent's connection comes before the supervisor's: one that counts has counted all.
+  // The agent's connection comes first: a count over the supervisor's has everything in it.
   if (pid == 0) {
     leave_streams(detached);
     starter::serve({agent[1], supervisor[1]}, settings);
