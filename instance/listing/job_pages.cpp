@@ -218,8 +218,7 @@ class Page : public std::enable_shared_from_this<Page> {
         page_.add(std::move(*record));
         continue;
       }
-      // Among several polled jobs an unknown one is skipped; if all are unknown, this is the
-      // answer.
+      // Unknown jobs among several are skipped; if all are unknown, this is the answer.
       const bool is_last = ++unknown_ == ask_.ids.size();
       if (is_last || record.error().code != Errc::not_found) return tl::unexpected(record.error());
     }
