@@ -46,7 +46,7 @@ class Policies {
   // Sets the policy of the queue. Errors: not_found, invalid_argument; nothing has changed then.
   // changed then.
   Status load(const std::string& queue, const NamedPolicy& policy, Time now);
-  // Sets the configuration's policy again, or the base of one that a user wrote. Returns its name.
+  // Sets the configuration's policy again; if a user wrote that, its base. Returns the name.
   // Errors: not_found.
   Result<std::string> disable(const std::string& queue, Time now);
   // The policy of the queue in the configuration. REQUIRES: there is such a queue.
