@@ -332,7 +332,7 @@ int start_main(StartOptions options) {
     starter = *begun;
     // Read with the rights of the account, which owns the file.
     options.keeps_declared = options.resources.empty() && keeps_declared(options.state_dir);
-    config->tracking = config::TrackingKind::process;  // its task guards know
+    config->tracking = config::TrackingKind::process;  // its keepers know
   }
   std::uint64_t most = 0;
   bool is_task = options.grant;
