@@ -1,8 +1,8 @@
 // agent.cpp - the conversation with the broker.
 //
-// What happened is reported once per turn; a result is kept until the broker has acknowledged it,
-// and told again in the hello of every new connection. So neither side needs to know which of the
-// two was restarted.
+// Events are reported once per turn; a result is kept until the broker has acknowledged it, and
+// repeated in the hello of every new connection. So neither side needs to know which of the two was
+// restarted.
 #include "launch/agent.hpp"
 
 #include <fmt/core.h>
@@ -40,14 +40,13 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
-// The end of an instance, and a broker that is started again, are a loss for less than this: no
-// news.
+// A loss shorter than this is no news: an instance ends, or a broker is restarted.
 constexpr Duration kQuietLoss = 1000;
-// After the supervisor's end, for jobs to heed SIGTERM.
+// How long jobs have to heed SIGTERM after the supervisor's end.
 constexpr Duration kHurriedGrace = 5'000;
 constexpr Duration kBrokerFirst = 500;  // for the broker to begin the end
 constexpr Duration kLastWord = 500;     // for the broker to acknowledge results
-constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether they are gone
+constexpr Duration kOrphansAgain = 10;  // ms between two looks whether they are gone
 constexpr Duration kAnswerAfter = 20;   // ms after which a start is answered without a report
 constexpr Duration kAgain =
     1000;  // ms until something the broker answered with an error is said again
@@ -73,7 +72,7 @@ std::vector<std::string> split(const char* text) {
   return words;
 }
 
-// GPU number i is the i-th device the root's agent was shown; its children pass the root's list on.
+// GPU number i is the i-th device shown to the root's agent; its children pass the root's list on.
 NodeFrame frame_of(const Node& node, bool nested) {
   const char* const lineage = std::getenv(kLineage);
   const auto own = visible_gpus(node.amd()).value_or(std::vector<std::string>());
@@ -148,7 +147,7 @@ class Agent::Impl {
         log_->warn(fmt::format("lost the broker; {} jobs run on", jobs_.running().size()));
       });
       hello_again_.cancel();
-      given_up_.clear();  // the next hello tells what is left of them
+      given_up_.clear();  // the next hello has what is left of them
       is_welcome_ = false;
       early_.clear();
       starts_.drop();
@@ -182,7 +181,7 @@ class Agent::Impl {
     jobs_.kill_all(-1, reason);
   }
 
-  // A broker that is there ends its jobs itself, and knows why.
+  // A live broker ends its jobs itself, and knows why.
   void lose_supervisor() {
     log_->error("the supervisor is gone: ending");
     alone_ = true;
@@ -220,8 +219,8 @@ class Agent::Impl {
     table.add(topic, answer_to<Ask>(act));
   }
 
-  // Where the tasks of a job write is to be known before their start. What is said of the job comes
-  // after its start then, too: a kill that overtook it would be lost.
+  // Where a job's tasks write must be known before their start. Requests about the job come after
+  // its start then, too: a kill that overtook it would be lost.
   void in_order(transport::Dispatcher& table, const char* topic,
                 const transport::RequestHandler& act) {
     table.add(topic, [this, act](const Request& request) {
@@ -280,8 +279,7 @@ class Agent::Impl {
     done ? starts_.add(request) : request.fail(done.error());
   }
 
-  // Are the broker's files those of this node, too? A broker that does not say takes it for
-  // granted.
+  // Does this node see the broker's files? A broker that does not say takes it for granted.
   void ask_for_files() {
     if (!relay_ || knows_files_) return;
     client_->call(
@@ -341,7 +339,7 @@ class Agent::Impl {
     if (ends_) hello.lasts = std::max<Duration>(1, *ends_ - reactor_.now());
     hello.batch_system = options_.batch_system;
     hello.batch_job = options_.batch_job;
-    report_ = {};                       // all of it is part of the hello
+    report_ = {};                       // all of it is in the hello
     std::string payload = pack(hello);  // before `finished` is moved from
     client_->call({"agent.hello", std::move(payload), "", 0},
                   [this, told = std::move(hello.finished)](const Result<std::string>& answer) {
@@ -365,7 +363,7 @@ class Agent::Impl {
     shows_topology_ = welcome->wants_topology;
     if (shows_topology_) return say_hello();
     if (!welcome->orphans.empty() || !welcome->given_up.empty()) return clear_up(*welcome);
-    swept_ = false;  // it holds for this hello: whoever is given up later leaves something again
+    swept_ = false;  // holds for this hello: jobs given up later leave something again
     jobs_.acknowledge(told, welcome->told);
     jobs_.kill({welcome->kill, -1});
     is_welcome_ = true;
@@ -379,7 +377,7 @@ class Agent::Impl {
     for (const msg::FenceRequest& fence : jobs_.fences()) say_fence(fence);
   }
 
-  // Before the broker knows this agent it takes none, and after that they are said again.
+  // Before the broker knows this agent it takes no fences; after that they are sent again.
   void say_fence(const msg::FenceRequest& fence) {
     if (!is_welcome_) return;
     client_->call({"agent.fence", pack(fence), "", 0},
@@ -395,7 +393,7 @@ class Agent::Impl {
                   });
   }
 
-  // The broker gives nothing to this agent before it says that all of it is gone.
+  // The broker gives this agent nothing before the agent says that all of this is gone.
   void clear_up(const msg::Welcome& welcome) {
     given_up_ = welcome.given_up;
     if (!given_up_.empty())
@@ -425,7 +423,7 @@ class Agent::Impl {
     if (client_->connected() && given_up_.empty()) say_hello();
   }
 
-  // It is not this instance's agent, or not any more: what it runs is nobody's.
+  // Not, or no longer, this instance's agent: what it runs is nobody's.
   void refused(const std::string& why) {
     log_->error(fmt::format("refused by the broker: {}", why));
     shut_down(0, "killed", kAgentRefused);
@@ -433,7 +431,7 @@ class Agent::Impl {
 
   void send_report() {
     if (report_.started.empty() && report_.finished.empty()) return;
-    if (!is_welcome_) return;  // the next hello tells it, or the turn in which that is taken
+    if (!is_welcome_) return;  // the next hello has it, or the turn in which that is accepted
     msg::Report report = std::exchange(report_, {});
     report.clock = reactor_.now();
     std::string payload = pack(report);
@@ -446,11 +444,11 @@ class Agent::Impl {
                     if (reply.error().code == Errc::disconnected) return;
                     log_->error(fmt::format("the broker did not take a report: {}",
                                             to_string(reply.error())));
-                    // Whoever is not taken for the agent has to learn where it stands.
+                    // An agent that is not accepted has to learn where it stands.
                     report_again_ = reactor_.after(kAgain, [this, code = reply.error().code] {
                       if (code == Errc::denied) return say_hello();
-                      // All of it, of which the broker knows some: not to hear of a start leaves a
-                      // child of it waiting for ever.
+                      // All of it, although the broker knows some: a start that it does not hear of
+                      // leaves a child waiting for ever.
                       report_.started = jobs_.running();
                       report_.finished = jobs_.unacknowledged();
                     });
@@ -499,35 +497,35 @@ class Agent::Impl {
   transport::Reactor& reactor_;
   AgentOptions options_;
   std::shared_ptr<spdlog::logger> log_;
-  std::uint64_t incarnation_;  // of this start of it; no other agent has it
+  std::uint64_t incarnation_;  // of this start of the agent; no other agent has it
   const std::int64_t began_ = since_boot_ms();
-  std::optional<Time> ends_;     // its node does
+  std::optional<Time> ends_;     // when its node does
   std::string topology_;         // a portable one
-  bool shows_topology_ = false;  // in the next hello: the broker has asked for it
+  bool shows_topology_ = false;  // in the next hello, as the broker has asked for it
   Processes& processes_;         // of jobs_
   ProcessTracking& tracking_;    // of jobs_
   Jobs jobs_;
   Captures captures_;
   std::unique_ptr<transport::Client> client_;
   std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
-  // On a node that does not see the broker's files; uses client_.
+  // Set on a node that does not see the broker's files; uses client_.
   std::unique_ptr<OutputSender> keeper_;
-  bool knows_files_ = false;                    // whether it sees them
-  std::vector<std::function<void()>> early_;    // what was asked of jobs before that, in order
-  LateAnswers starts_{reactor_, kAnswerAfter};  // to requests for them
+  bool knows_files_ = false;                    // whether this node sees them
+  std::vector<std::function<void()>> early_;    // requests about jobs before that, in order
+  LateAnswers starts_{reactor_, kAnswerAfter};  // to requests for starts
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
   Duration wait_ = 0;
   bool waited_ = false;
   bool through_ = false;
-  bool alone_ = false;  // its supervisor is gone
+  bool alone_ = false;  // the supervisor is gone
   pid_t broker_pid_ = 0;
-  std::unique_ptr<Leftovers> rest_;  // once it is alone and its own jobs are over
+  std::unique_ptr<Leftovers> rest_;  // once the agent is alone and its own jobs are over
   bool ended_all_ = false;           // nothing is left but the broker
   std::optional<LeftFiles> left_files_;
-  bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
+  bool swept_ = false;  // what earlier agents left, as far as the broker knows, is gone
   bool told_trouble_ = false;
-  bool is_welcome_ = false;              // over this connection
+  bool is_welcome_ = false;              // on this connection
   std::vector<std::uint64_t> given_up_;  // jobs that have to end before the next hello
   transport::Subscription broker_first_, orphans_again_, turn_end_, orphaned_, tell_of_loss_,
       hello_again_, report_again_, fences_again_, last_wait_, look_again_;

@@ -1,8 +1,8 @@
 // agent.hpp - the process on each node that starts and watches tasks: `holon agent`, a hidden verb.
 //
-// One thread. Everything it is told comes from the broker (messages.hpp); it decides nothing but
-// how to end a job whose time is up, and to end itself when nobody has asked for it during the
-// orphan timeout.
+// One thread. All orders come from the broker (messages.hpp); the agent decides nothing but how to
+// end a job whose time is up, and to end itself when no broker has asked for it during the orphan
+// timeout.
 #pragma once
 #include <sys/types.h>
 
@@ -36,15 +36,15 @@ struct AgentOptions {
   int starter =
       -1;  // descriptor: tasks are started by the starter, as their users; -1: as this process
   std::uint64_t most_memory = 0;  // bytes that its node may offer; 0: all it has
-  // Of an agent on another node than its broker's (remote/): the keys for the connection. It opens
-  // a socket on its node and passes requests on. Empty: it is beside the broker.
+  // For an agent on another node than its broker's (remote/): the keys for the connection. It opens
+  // a socket on its node and passes requests on. Empty: the agent is beside the broker.
   transport::Security security;
-  Duration lasts = 0;  // ms from its beginning on until its node is gone; 0: it does not know
-  std::string batch_system, batch_job;  // as of Hello
-  // Of such an agent, too: where its socket is, removed when it ends in order; "": a directory of
+  Duration lasts = 0;  // ms from its beginning until its node is gone; 0: not known
+  std::string batch_system, batch_job;  // as in Hello
+  // Also for such an agent: where its socket is, removed when it ends in order; "": a directory of
   // its own.
   std::string runtime_dir;
-  bool at_hand = false;  // somebody has started it himself: Ctrl-C ends it in order
+  bool at_hand = false;  // a person has started it: Ctrl-C ends it in order
 };
 
 // The process's exit codes.
@@ -53,15 +53,15 @@ enum AgentExit { kAgentDone = 0, kAgentCouldNotBegin = 1, kAgentRefused = 2, kAg
 // Makes the calling process a subreaper and reaps its children: one agent a process.
 class Agent {
  public:
-  // What it stands on.
+  // What the agent runs on.
   struct Ground {
     Node node;
     NodeFrame frame;
     std::unique_ptr<Processes> processes;
-    std::string topology = {};  // that it shows; "": that of `node`
+    std::string topology = {};  // the one it shows; "": that of `node`
   };
 
-  // On this machine. Errors: invalid_argument (uri, cpuset), system.
+  // An agent on this machine. Errors: invalid_argument (uri, cpuset), system.
   static Result<std::unique_ptr<Agent>> create(transport::Reactor& reactor, AgentOptions options);
   static Result<std::unique_ptr<Agent>> create(transport::Reactor& reactor, AgentOptions options,
                                                Ground ground);
@@ -69,14 +69,14 @@ class Agent {
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
 
-  // Kills what runs, each job with its grace, and is through when the results were acknowledged or
+  // Kills what runs, each job with its grace; has ended when the results were acknowledged or
   // `wait` ms have passed since the last job's end.
   void shut_down(Duration wait);
-  // The same, in a hurry: nobody would start it again, and whoever comes next wants the cores.
+  // Likewise, in a hurry: nobody would restart it, and the next user of the cores is waiting.
   void lose_supervisor();
   // True while the agent has no connection to a broker and runs no job.
   bool is_left_alone() const;
-  // Set when it is through; the reactor is then stopped.
+  // Set when the agent has ended; the reactor is then stopped.
   std::optional<int> exit_code() const;
 
  private:

@@ -1,4 +1,4 @@
-// `holon agent`: signals, what ties it to whoever has started it, and the exit code.
+// `holon agent`: signals, the tie to the process that has started it, and the exit code.
 #include <unistd.h>
 
 #include <csignal>
@@ -13,19 +13,19 @@
 namespace holon::launch {
 namespace {
 
-constexpr Duration kHurry = 15'000;  // after the supervisor's end, for all of an agent's
+constexpr Duration kHurry = 15'000;  // after the supervisor's end, for all work of an agent
 constexpr Duration kLookForInstance = 2'000;
 constexpr Duration kInstancePatience = 500;  // for its machine to say that nobody listens
-constexpr int kRefusals = 3;  // one after the other: a firewall may refuse for a moment
+constexpr int kRefusals = 3;                 // in a row: a firewall may refuse for a moment
 
 int report_failure(const Error& error) {
   std::fprintf(stderr, "holon agent: %s\n", to_string(error).c_str());
   return kAgentCouldNotBegin;
 }
 
-// The socket of an instance on another node listens as long as the instance lives, also while its
-// broker is started again. Whoever was not told of the end, being on the way to its broker or cut
-// off from it, and runs nothing, has nothing to wait for once that socket is gone.
+// The socket of an instance on another node listens as long as the instance lives, even while its
+// broker is restarted. An agent that did not hear of the end (it was on the way to its broker, or
+// cut off from it) and runs nothing has nothing to wait for once that socket is gone.
 transport::Subscription look_for_instance(transport::Reactor& reactor, Agent& agent,
                                           const AgentOptions& options) {
   if (options.security.secret_key.empty()) return {};
@@ -43,7 +43,7 @@ transport::Subscription look_for_instance(transport::Reactor& reactor, Agent& ag
 }  // namespace
 
 int agent_main(const AgentOptions& options) {
-  transport::take_standard_descriptors();  // of a task, too, they must be nobody's socket
+  transport::take_standard_descriptors();  // they must be nobody's socket, nor a task's
   setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
                   // around, are not for it
   for (const int ignored : {SIGPIPE, SIGHUP, SIGQUIT}) std::signal(ignored, SIG_IGN);

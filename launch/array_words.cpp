@@ -12,7 +12,7 @@ using nlohmann::json;
 
 constexpr std::string_view kField = "entry.";
 
-// nullptr: it has no such member.
+// nullptr: there is no such member.
 const json* member_of(const json& whole, const std::string& name) {
   if (whole.is_object()) {
     const auto found = whole.find(name);

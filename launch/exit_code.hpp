@@ -1,4 +1,4 @@
-// exit_code.hpp - the end of a process as a shell tells it.
+// exit_code.hpp - the end of a process as a shell reports it.
 #pragma once
 #include <sys/wait.h>
 

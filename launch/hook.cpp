@@ -19,7 +19,7 @@ Hook::Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job,
 
 Hook::~Hook() {
   if (pid_ == 0) return;
-  processes_.signal_group(pid_, SIGKILL);  // whoever reaps strangers reaps it
+  processes_.signal_group(pid_, SIGKILL);  // reaped with the strangers
   job_.ended(pid_);
 }
 
@@ -63,7 +63,7 @@ void Hook::ended(int status) {
 void Hook::tell(const std::string& trouble, bool has_exited, bool denied) {
   const Outcome outcome{trouble.empty() ? "" : "the " + what_.name + " " + trouble, has_exited,
                         denied};
-  // Who is told may let go of this one: nothing of it is used then.
+  // `done` may destroy this object: nothing of it is used then.
   telling_ = reactor_.after(0, [done = done_, outcome] {
     const auto then = done;
     const Outcome what = outcome;

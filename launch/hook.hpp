@@ -1,5 +1,5 @@
-// hook.hpp - a line for the shell that runs on a node before the tasks of each job, or after them:
-// an instance's prolog and epilog (job.prolog, job.epilog).
+// hook.hpp - a line for the shell that runs on a node before or after the tasks of each job: an
+// instance's prolog and epilog (job.prolog, job.epilog).
 #pragma once
 #include <functional>
 #include <memory>
@@ -19,28 +19,28 @@ class Hook {
   struct What {
     std::string name;              // "prolog"
     std::string line;              // for /bin/sh -c, unless there is an `argv`
-    Duration timeout = 60'000;     // ms, after which it is killed
+    Duration timeout = 60'000;     // ms after which the line is killed
     std::vector<std::string> env;  // the job's
-    std::string cwd;               // where it cannot be entered: "/"
-    std::string user;              // as whom it runs; "": as this process
+    std::string cwd;               // "/" if it cannot be entered
+    std::string user;              // the user it runs as; "": as this process
     std::vector<std::string> argv = {};
     std::string bound = "job.hook-timeout";  // what `timeout` is called
     int in = -1;                             // its standard input; -1: /dev/null
-    int line_to_us = -1;                     // what becomes kWireUpDescriptor; -1: nothing
+    int line_to_us = -1;                     // becomes kWireUpDescriptor; -1: nothing
   };
   struct Outcome {
-    std::string trouble;  // why it has not gone well; "": it has
+    std::string trouble;  // why it failed; "": it did not
     bool has_exited =
         false;            // by itself, with whatever exit code: it had started, and had the time
     bool denied = false;  // as msg::Finished::denied: it could not be started
   };
-  // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
-  // here. Not called any more once this is gone.
+  // Runs in the job's cgroup and counts as one of its processes. `done` is called once, never from
+  // in here, and not once this object is gone.
   Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job, What what,
        std::function<void(const Outcome&)> done);
-  ~Hook();  // what still runs of it gets SIGKILL
+  ~Hook();  // SIGKILL for what still runs
   Hook(const Hook&) = delete;
-  const msg::ProcessId& process() const { return process_; }  // that was started; 0: none
+  const msg::ProcessId& process() const { return process_; }  // of the started process; 0: none
   Hook& operator=(const Hook&) = delete;
 
  private:

@@ -1,7 +1,7 @@
-// job.cpp - every task leads a session and a process group, and the group ends with it: when the
+// job.cpp - every task leads a session and a process group, and the group ends with it: while the
 // task is a zombie, so that its number cannot have been given away, what is left of the group gets
-// SIGKILL. When the last task has ended, whatever else is left of the job gets it too, and the end
-// is told when nothing is.
+// SIGKILL. When the last task has ended, whatever else is left of the job gets SIGKILL too, and the
+// job's end is reported when nothing is left.
 #include "launch/job.hpp"
 
 #include <spdlog/spdlog.h>
@@ -35,14 +35,14 @@ std::string end_text(int wait_status) {
              : "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
-// The name of the node, of the first one where this agent stands for several.
+// The name of the node; of the first one, if this agent stands for several.
 std::string node_of(const msg::Start& start) {
   const auto hosts = Hostlist::parse(start.nodelist);
   const auto names = hosts ? hosts->hosts() : std::vector<std::string>();
   return start.node_index < names.size() ? names[start.node_index] : "its node";
 }
 
-// In the words of a task of an array.
+// Replaces the words of a task of an array.
 std::vector<std::string> words_of_array(std::vector<std::string> words, const Environment& job) {
   const auto index = job.find("HOLON_ARRAY_INDEX"), entry = job.find("HOLON_ENTRY");
   if (index == job.end()) return words;
@@ -53,7 +53,7 @@ std::vector<std::string> words_of_array(std::vector<std::string> words, const En
   return words;
 }
 
-// With the folder of the files that were added to the job for "{{tmpdir}}".
+// Replaces "{{tmpdir}}" by the folder of the files that were added to the job.
 std::vector<std::string> words_with_folder(std::vector<std::string> words,
                                            const std::string& folder) {
   constexpr std::string_view kMark = "{{tmpdir}}";
@@ -64,7 +64,7 @@ std::vector<std::string> words_with_folder(std::vector<std::string> words,
   return words;
 }
 
-// What the job names is opened as its user; the rest is the agent's.
+// The job's user opens the files that the job names; the agent opens the others.
 OpenFile opener(const JobContext& context, const msg::Start& spec) {
   return [processes = context.processes.get(), user = spec.user, mask = spec.file_mask](
              const std::string& path, int flags, bool own) {
@@ -112,7 +112,7 @@ Hook::What Job::hook(std::string name, const std::string& line) const {
           spec_.user};
 }
 
-// Before the prolog, which may look at them.
+// Begins before the prolog, which may look at the files.
 void Job::begin_files() {
   files_ =
       std::make_unique<JobFiles>(context_.reactor, *context_.processes, *processes_, spec_.user,
@@ -130,7 +130,7 @@ void Job::begin_files() {
   if (files_->process().pid != 0) leaders_.push_back(files_->process());
 }
 
-// After the epilog, which may look at them, too. False: there are none, or they are gone.
+// Begins after the epilog, which may look at them, too. False: there are no files any more.
 bool Job::begin_removal() {
   if (!files_ || std::exchange(removal_begun_, true)) return false;
   const bool goes_on = files_->remove([this](const std::string& trouble) {
@@ -152,7 +152,7 @@ void Job::begin_prolog() {
   leaders_.push_back(hook_->process());
 }
 
-// Once no process of the job is left. False: there is none, or it has run.
+// Begins once no process of the job is left. False: there is no epilog, or it has run.
 bool Job::begin_epilog() {
   if (spec_.epilog.empty() || std::exchange(epilog_begun_, true)) return false;
   hook_ = std::make_unique<Hook>(
@@ -167,7 +167,7 @@ bool Job::begin_epilog() {
   return true;
 }
 
-// When both are over that come before the tasks.
+// Starts the tasks once the prolog, the files and the wire-up are ready.
 void Job::go_on() {
   if (hook_ || (files_ && !files_->is_placed()) || (wire_up_ && !wire_up_->is_ready())) return;
   if (!std::exchange(preparing_, false)) return;
@@ -193,7 +193,7 @@ bool Job::start_tasks() {
         *pid, [this, &task](const transport::ChildExit& how) { on_exit(task, how); },
         [this, group = *pid] { context_.processes->signal_group(group, SIGKILL); });
     if (!exit) {
-      context_.processes->signal_group(*pid, SIGKILL);  // whoever reaps strangers reaps it
+      context_.processes->signal_group(*pid, SIGKILL);  // reaped with the strangers
       processes_->ended(*pid);
       task.running = false;
       --running_;
@@ -324,7 +324,7 @@ void Job::done_opening() {
   if (wire_up_) wire_up_->done_opening();
 }
 
-// The job's end is told by the loop, after the caller has put the job into its table.
+// The loop reports the job's end, after the caller has put the job into its table.
 void Job::give_up(SpawnError why) {
   reason_ = "exec";
   what_ = std::move(why.what);
@@ -354,10 +354,10 @@ void Job::kill(Duration grace, const std::string& reason) {
   }
   if (grace < 0) grace = spec_.grace;
   if (grace == 0) return signal(SIGKILL);
-  // Once: to many programs, a child instance among them, a second one means haste.
+  // Sent once: to many programs, a child instance among them, a second SIGTERM means haste.
   if (!kill_timer_) signal(SIGTERM);
   signal(SIGCONT);  // a stopped task cannot end
-  // Asking again makes it no later.
+  // A second call makes it no later.
   const Time end = saturating_add(context_.reactor.now(), grace);
   if (kill_timer_ && kill_at_ <= end) return;
   kill_at_ = end;
@@ -404,7 +404,7 @@ void Job::keep_to_memory() {
       [this](std::int64_t used) { over_memory(used); });
 }
 
-// At once: what asks for more and more would not have what a grace is for.
+// Kills at once: a job that asks for more and more would not have the memory to use a grace.
 void Job::over_memory(std::int64_t used) {
   if (reason_.empty()) {
     what_ = "memory limit: its tasks used " + memory_text(used) + " together on " + node_of(spec_) +
@@ -431,16 +431,16 @@ void Job::on_exit(Task& task, const transport::ChildExit& exit) {
   if (running_ == 0) return clear_up();
 }
 
-// Whatever ended the job before stays the reason.
+// An earlier reason for the job's end stays.
 void Job::abort(int code, const std::string& why) {
   if (tasks_over_ || !reason_.empty()) return;
-  // A job that was given up has not done well, and exit codes have eight bits.
+  // A job that gave up has not succeeded, and exit codes have eight bits.
   abort_code_ = (code & 0xff) == 0 ? 1 : code & 0xff;
   what_ = why;
   kill(-1, "abort");
 }
 
-// What the kernel has ended says so only in its cgroup.
+// Only the cgroup tells that the kernel has ended something for its memory.
 void Job::note_memory() {
   if (memory_) memory_->stop();
   memory_peak_ = memory_ ? memory_->peak() : processes_->memory_peak();
@@ -467,7 +467,7 @@ void Job::clear_up() {
   look_again_ = std::min(2 * look_again_, kAtMost);
 }
 
-// Both are asked each time: they go on while the other does.
+// Both are called each time: each continues while the other does.
 bool Job::is_clear() {
   bool is_clear = processes_->clear();
   for (const msg::ProcessId& leader : leaders_) is_clear &= context_.processes->clear(leader);
@@ -487,7 +487,7 @@ void Job::end() {
   if (!context_.deliver || !context_.deliver(spec_, [this] { tell_end(); })) tell_end();
 }
 
-// Whoever still reads goes on reading the files, which are the job's then.
+// Followers continue with the files, which are the job's then.
 void Job::end_slot() {
   was_in_slot_ = slot_ != nullptr;
   if (!slot_) return;
@@ -522,8 +522,8 @@ void Job::tell_end() {
   events_.end(std::move(finished));
 }
 
-// When it began is asked of the kernel where somebody wants to know: until it is reaped its number
-// is nobody else's, and once it is, it cannot be mistaken any more.
+// The kernel is asked for the process's start only when that is needed: until it is reaped its
+// number is nobody else's, and afterwards it cannot be mistaken any more.
 msg::ProcessId Job::id_of(Task& task) const {
   if (task.process.start == 0 && task.running)
     task.process.start = context_.processes->start_of(static_cast<pid_t>(task.process.pid));

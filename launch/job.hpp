@@ -1,5 +1,5 @@
 // job.hpp - one job's tasks on this node, from their start to the end of the last process that any
-// of them has left behind.
+// task has left behind.
 #pragma once
 #include <functional>
 #include <memory>
@@ -33,10 +33,10 @@ struct JobContext {
   NodeFrame frame;
   std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups
   std::shared_ptr<OutputSlots> slots = nullptr;         // nullptr: all output is in files
-  // Hands over what the tasks of a job have written, whose end waits for `done`. False: there is
-  // nothing to hand over. nullptr: it lies where it belongs.
+  // Hands over what the tasks of a job have written; the job's end waits for `done`. False: there
+  // is nothing to hand over. nullptr: the output is where it belongs.
   std::function<bool(const msg::Start& start, std::function<void()> done)> deliver = nullptr;
-  // What jobs may keep in the agent of what their tasks tell each other.
+  // How much jobs may keep in the agent of what their tasks exchange.
   std::shared_ptr<KeptBytes> kept = std::make_shared<KeptBytes>();
 };
 
@@ -45,9 +45,9 @@ class Job {
   struct Events {
     // Called exactly once, never from inside start(), kill() or any other call.
     std::function<void(msg::Finished)> end;
-    // Its tasks run: of a job that start() has only begun to start.
+    // The tasks of a job run that start() had only begun to start.
     std::function<void(const msg::Started&)> started;
-    // Its tasks here have all come to a fence of a job of several parts.
+    // The tasks here of a job of several parts have all come to a fence.
     std::function<void(const msg::FenceRequest&)> fence;
   };
 
@@ -56,23 +56,23 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Starts all tasks. False: one could not be started; those that were are killed, its end says
-  // why. Tasks that find each other by a server of their own are started when that is ready.
+  // Starts all tasks. False: one could not be started; the others are killed, and the job's end
+  // says why. Tasks that find each other by a server of their own are started when that is ready.
   bool start();
-  // start() was called, and its tasks wait for that.
+  // Do tasks wait for their server, after start()?
   bool is_preparing() const { return preparing_; }
   void signal(int number) const;
-  // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). Asked again, it
-  // sends no second SIGTERM, and the earlier of the two times counts; the first reason given stays.
+  // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). A second call
+  // sends no second SIGTERM, and the earlier time counts; the first reason stays.
   void kill(Duration grace, const std::string& reason);
-  // ms since the first task's start; 0: none. The warning before it comes once, and again only
-  // where a later limit is further away than it comes before.
+  // ms since the first task's start; 0: none. The warning before it comes once, and again only if a
+  // later limit is further away than the warning time.
   void limit(Duration ms);
-  // The signal once; its tasks go on.
+  // Sends the signal once; the job's tasks continue.
   void checkpoint(int number);
-  // Its tasks are stopped, or go on; one that is being ended goes on.
+  // Stops or continues the job's tasks; continues a job that is being ended.
   void suspend(bool suspend);
-  // Ends a fence: what the tasks of all parts have put.
+  // Ends a fence with what the tasks of all parts have put.
   void release(std::uint64_t round, const std::vector<std::string>& parts);
   // A fence that cannot end ends the job.
   void refuse_fence(std::uint64_t round, const std::string& why);
@@ -86,9 +86,9 @@ class Job {
   void take_input(const transport::Request& request, const msg::InputRequest& piece) {
     input_.take(request, piece);
   }
-  // To be released when the end is acknowledged; nullptr: it has none, or it is empty.
+  // The slot, to be released when the end is acknowledged; nullptr: there is none, or it is empty.
   std::unique_ptr<OutputSlot> take_slot() { return std::move(slot_); }
-  // Readers that are still to get a rest of the output; they outlive the job.
+  // Readers that have not got all output yet; they outlive the job.
   std::vector<std::unique_ptr<OutputFollower>> take_followers() { return std::move(followers_); }
 
  private:
@@ -96,7 +96,7 @@ class Job {
     msg::TaskResult result;
     msg::ProcessId process;
     transport::Subscription exit;
-    std::int64_t agents_peak_kb = 0;  // when it was started
+    std::int64_t agents_peak_kb = 0;  // when the job was started
     bool running = false;
   };
 
@@ -129,21 +129,21 @@ class Job {
   msg::Start spec_;
   std::shared_ptr<const ProgramImage> program_;
   Events events_;
-  KeptBytes::Part fence_bytes_;  // of fences_
+  KeptBytes::Part fence_bytes_;  // what fences_ keeps
   PartFences fences_;
   JobInput input_;
-  std::unique_ptr<OutputSlot> slot_;  // nullptr: its output goes into files
+  std::unique_ptr<OutputSlot> slot_;  // nullptr: output goes into files
   bool was_in_slot_ = false;
   OutputSlot::Written written_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
-  std::unique_ptr<Hook> hook_;         // that runs; nullptr: none does
+  std::unique_ptr<Hook> hook_;         // the running one; nullptr: none
   std::unique_ptr<JobFiles> files_;    // nullptr: none were added
-  std::optional<MemoryWatch> memory_;  // where the kernel does not keep the bound
+  std::optional<MemoryWatch> memory_;  // if the kernel does not keep the bound
   std::int64_t memory_peak_ = 0;       // bytes
-  std::unique_ptr<WireUp> wire_up_;    // nullptr: the tasks are offered none
+  std::unique_ptr<WireUp> wire_up_;    // nullptr: none is offered to the tasks
   std::vector<Task> tasks_;
-  std::vector<msg::ProcessId> leaders_;  // of all groups that were started, the hooks' too
+  std::vector<msg::ProcessId> leaders_;  // of all groups that were started, the hooks' included
   std::vector<std::unique_ptr<OutputFollower>> followers_;
   std::size_t running_ = 0;
   std::string reason_, what_;
@@ -157,7 +157,7 @@ class Job {
   bool suspended_ = false;
   bool checkpointed_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;
-  Duration look_again_ = 1;  // ms until what is left is looked at again
+  Duration look_again_ = 1;  // ms until the next look at what is left
   transport::Subscription limit_timer_, warn_timer_, kill_timer_, clear_timer_;
 };
 

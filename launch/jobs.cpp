@@ -1,8 +1,8 @@
-// jobs.cpp - the table, and the end of those who got away.
+// jobs.cpp - the table, and the end of processes that got away.
 //
-// A job's own end takes its processes along (tracking.hpp). What nobody could tell to be of that
-// job is ended here, when it belongs to no job that is left: a moment after a job's end, for many
-// jobs at once, since looking at strangers costs a walk over /proc.
+// A job's own end takes its processes along (tracking.hpp). Processes that nobody could assign to
+// the job are ended here, once they belong to no job that is left: a moment after a job's end, for
+// many jobs at once, since looking at strangers costs a walk over /proc.
 #include "launch/jobs.hpp"
 
 #include <sys/prctl.h>
@@ -66,14 +66,14 @@ Status Jobs::start(msg::StartRequest request) {
   return {};
 }
 
-// nullptr: it is said to be known, and is not.
+// nullptr: the program is said to be known, and is not.
 std::shared_ptr<const ProgramImage> Jobs::image_of(const msg::Program& program) {
   if (program.is_known) {
     const auto kept = std::find_if(programs_.begin(), programs_.end(),
                                    [&](const auto& one) { return one.first == program.number; });
     return kept == programs_.end() ? nullptr : kept->second;
   }
-  // The agent's own environment is nothing for others.
+  // The agent's own environment is not for other users.
   const Environment none;
   const Environment& around = context_.processes->serves_users() ? none : inherited_;
   auto image = std::make_shared<const ProgramImage>(
@@ -117,7 +117,7 @@ void Jobs::tell_started_soon(std::uint64_t job) {
   if (!std::exchange(telling_, true)) tell_started();
 }
 
-// Nobody has to ask the kernel when a process began whose start is told with its end.
+// If a start is reported with its end, the kernel need not be asked when the process began.
 void Jobs::tell_started() {
   const Time now = context_.reactor.now();
   for (const std::uint64_t id : untold_.take_due(now))
@@ -288,8 +288,8 @@ void Jobs::sweep_soon() {
   });
 }
 
-// Killing one may hand its own children to this process: they end as strangers, which leads to the
-// next sweep.
+// Killing a stranger may hand its own children to this process: they end as strangers, which leads
+// to the next sweep.
 void Jobs::sweep() {
   if (!context_.tracking->clear_strays()) sweep_soon();
 }

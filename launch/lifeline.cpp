@@ -20,7 +20,7 @@ extern "C" {            // glibc 2.36 forgot to say so in this header
 namespace holon::launch {
 namespace {
 
-// Waits at most `ms` (-1: for ever). True: it can be read.
+// Waits at most `ms` (-1: for ever). True: `fd` is readable.
 bool wait_for(int fd, int ms) {
   pollfd one{fd, POLLIN, 0};
   int n = 0;
@@ -32,7 +32,7 @@ bool wait_for(int fd, int ms) {
 
 Result<std::unique_ptr<Lifeline>> Lifeline::to_parent(pid_t parent, Duration patience) {
   transport::UniqueFd process(pidfd_open(parent, 0));
-  // It is the parent now, so it was when the handle was made: a number is not given away before.
+  // It is the parent now, so it was when the handle was made: a number in use is not given away.
   if (getppid() != parent)
     return fail(Errc::disconnected, "it is not the parent of this process (any more)",
                 "process " + std::to_string(parent));
@@ -42,7 +42,7 @@ Result<std::unique_ptr<Lifeline>> Lifeline::to_parent(pid_t parent, Duration pat
   std::unique_ptr<Lifeline> line(new Lifeline(std::move(process), std::move(stop)));
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the thread of the loop
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the loop's thread gets the signals
   line->thread_ = std::thread([raw = line.get(), patience] { raw->watch(patience); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return line;

@@ -1,8 +1,8 @@
 // lifeline.hpp - a process that must not outlive its parent.
 //
-// The parent's end is seen twice: by the loop of this process, which has time to end in order, and
-// by a thread that does nothing else and ends the process the hard way when the loop does not get
-// to it. The kernel wakes a process that was stopped meanwhile.
+// The parent's end is noticed twice: by the loop of this process, which has time to end in order,
+// and by a thread that does nothing else and kills the process when the loop does not get to it.
+// The kernel continues a process that was stopped meanwhile.
 #pragma once
 #include <sys/types.h>
 
@@ -18,13 +18,13 @@ namespace holon::launch {
 class Lifeline {
  public:
   // `patience`: ms from the parent's end to SIGKILL for this process. REQUIRES: called by the main
-  // thread. Errors: disconnected (`parent` is not, or not any more, our parent), system.
+  // thread. Errors: disconnected (`parent` is not, or no longer, our parent), system.
   static Result<std::unique_ptr<Lifeline>> to_parent(pid_t parent, Duration patience);
   ~Lifeline();
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  // Can be read once the parent is gone.
+  // Readable once the parent is gone.
   int descriptor() const { return parent_.get(); }
 
  private:

@@ -1,11 +1,11 @@
-// messages.hpp - what a broker and its agents say to each other. docs/protocol.md is the
-// description for others.
+// messages.hpp - the messages between a broker and its agents. docs/protocol.md describes them for
+// others.
 //
 // The agent connects to the broker; both then send requests. Every struct travels as a msgpack map:
-// unknown keys are ignored, absent ones keep their default. Times are ms on
-// the agent's own clock, which says nothing to others: only how long before `clock`, the moment at
-// which it was told, something was. Durations are ms; 0 means none. Core and GPU numbers are those
-// of the node's topology as the agent exported it ("core" ids of R), written as idsets: "0-3,8".
+// unknown keys are ignored, absent ones keep their default. Times are ms on the agent's own clock,
+// which means nothing to others: only how long something was before `clock`, the moment of the
+// message. Durations are ms; 0 means none. Core and GPU numbers are those of the node's topology as
+// the agent exported it ("core" ids of R), written as idsets: "0-3,8".
 #pragma once
 #include <cstdint>
 #include <map>
@@ -44,10 +44,10 @@ struct TaskResult {
 // This agent's tasks of one job now run.
 struct Started {
   std::uint64_t job = 0;
-  std::int64_t t_start = 0;          // of the first one
+  std::int64_t t_start = 0;          // of the first task
   std::vector<ProcessId> processes;  // in the order of Start::tasks
   std::uint32_t attempt = 0;         // Start::attempt
-  std::int64_t limit = 0;            // that it keeps, as of Start::limit
+  std::int64_t limit = 0;            // the limit it keeps, as Start::limit
   bool suspended = false;            // its tasks are stopped
   bool checkpointed = false;         // its tasks got the signal of agent.checkpoint
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended, checkpointed)
@@ -71,93 +71,93 @@ struct Finished {
   std::vector<TaskResult> tasks;
   std::uint32_t attempt = 0;   // Start::attempt
   std::string output, error;   // all that was written into a slot (Start::in_slot); else in files
-  std::int64_t memory_kb = 0;  // the most that was seen in use by all of it together; 0: not looked
-  bool in_slot = false;        // its tasks have written into a slot: no file of its own is empty
-  bool denied = false;         // exec: the task's user may not have what `what` names (SpawnError)
+  std::int64_t memory_kb = 0;  // the peak seen of all its processes together; 0: not looked
+  bool in_slot = false;        // its tasks have written into a slot: none of its files is empty
+  bool denied = false;         // exec: the task's user may not have `what` (SpawnError)
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
                                 output, error, memory_kb, in_slot, denied)
 };
 
 // ---- agent to broker ----
 
-// "agent.join": asked with the key of an invitation (remote/invitation.hpp), which is good for
+// "agent.join": sent with the key of an invitation (remote/invitation.hpp), which is good for
 // nothing else, by a process on a node that the instance is to have an agent on.
 struct JoinRequest {
-  std::int64_t rank = -1;  // that it was told by who started it; negative: it was told none
-  std::string host;        // what this node is called
+  std::int64_t rank = -1;  // as told by its launcher; negative: not told
+  std::string host;        // the node's own name
   bool for_users = false;  // tasks are started as their users there
   HOLON_FIELDS(rank, host, for_users)
 };
-// What the agent of that node has to know. Of rank 0, whose agent is beside the broker, there is
-// nothing to be told: who asks is not needed.
+// What the agent of that node has to know. For rank 0, whose agent is beside the broker, nothing is
+// returned: the sender is not needed.
 struct JoinReply {
   std::uint32_t rank = 0;
-  std::string host;                    // what the instance calls the node
+  std::string host;                    // the instance's name for the node
   std::string public_key, secret_key;  // CURVE keys that speak for this rank only
-  std::string secret;                  // of Hello
+  std::string secret;                  // for Hello
   std::string lineage;                 // of the instance's own processes (tracking/lineage.hpp)
-  std::int64_t orphan_timeout = 0;     // ms, as of AgentOptions
+  std::int64_t orphan_timeout = 0;     // ms, as in AgentOptions
   HOLON_FIELDS(rank, host, public_key, secret_key, secret, lineage, orphan_timeout)
 };
 
-// The answer to "agent.report", and part of that to a hello: what became of `finished`, all of
-// which it acknowledges.
+// The answer to "agent.report", and part of the answer to a hello: acknowledges all of `finished`,
+// and says what became of it.
 struct Reported {
-  // The broker cannot write what these jobs wrote, as on a full disk: the agent leaves it in the
+  // The broker cannot write the output of these jobs, as on a full disk: the agent leaves it in the
   // files that Start names.
   std::vector<std::uint64_t> to_files;
   HOLON_FIELDS(to_files)
 };
 
-// "agent.hello": first request of every connection. All jobs it has, and results that were not
-// acknowledged, are part of it, so that nothing is lost whichever of the two was restarted.
+// "agent.hello": the first request of every connection. It has all jobs of the agent, and results
+// that were not acknowledged, so that nothing is lost whichever side was restarted.
 struct Hello {
   std::uint32_t rank = 0;
   std::string hostname;
   std::int64_t pid = 0;
   std::uint64_t incarnation =
       0;                   // of this agent process; a new one knows nothing of the old one's jobs
-  std::int64_t began = 0;  // ms of its host's clock since the boot; 0: it does not say
+  std::int64_t began = 0;  // ms of its host's clock since the boot; 0: not told
   // hwloc XML of what this process may use, without what tells equal nodes apart (topology.hpp);
-  // "": it has not been asked for yet, and topology_digest tells whether the broker knows it.
+  // "": not requested yet, and topology_digest tells the broker whether it knows it.
   std::string topology;
   std::string topology_digest;
   std::vector<Started> running;
   std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
-  std::int64_t clock = 0;              // the agent's, now
-  bool swept = false;                  // `orphans` of an earlier answer are gone
-  std::string secret;                  // what the supervisor gave both
-  std::int64_t lasts = 0;              // ms from now on until its node is gone; 0: it does not know
-  // The batch job that its node is in, whose end says the same: the system as in batch.system, and
-  // the job as the system's commands take it. Empty: none that would end before the instance.
+  std::int64_t clock = 0;              // the agent's clock now
+  bool swept = false;                  // all `orphans` of an earlier answer are gone
+  std::string secret;                  // the supervisor gave it to both sides
+  std::int64_t lasts = 0;              // ms from now until its node is gone; 0: not known
+  // The batch job of its node, which ends at the same time: the system as in batch.system, and the
+  // job as the system's commands take it. Empty: none that would end before the instance.
   std::string batch_system, batch_job;
   HOLON_FIELDS(rank, hostname, pid, incarnation, began, topology, topology_digest, running, waiting,
                finished, clock, swept, secret, lasts, batch_system, batch_job)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
-  std::string refusal;              // why not
-  std::vector<std::uint64_t> kill;  // of `running` and `waiting`: jobs not wanted any more
-  // Leaders of sessions that earlier agents of this rank left. If there are any the hello was not
-  // taken, and is said again when they and what is in their sessions are gone.
+  std::string refusal;              // why it is not accepted
+  std::vector<std::uint64_t> kill;  // jobs of `running` and `waiting` that are not wanted any more
+  // Leaders of sessions that earlier agents of this rank left. If there are any the hello is not
+  // accepted, and is sent again when they and all in their sessions are gone.
   std::vector<ProcessId> orphans;
-  // Of `running` and `waiting`: jobs that are over for the broker, which had given this agent up.
-  // If there are any the hello was not taken, and is said again when they have ended.
+  // Jobs of `running` and `waiting` that are over for the broker, which had given this agent up. If
+  // there are any the hello is not accepted, and is sent again when they have ended.
   std::vector<std::uint64_t> given_up;
-  // The hello was not taken, and is said again with the topology.
+  // The hello is not accepted, and is sent again with the topology.
   bool wants_topology = false;
-  Reported told;  // of `finished`
+  Reported told;  // about `finished`
   HOLON_FIELDS(accepted, refusal, kill, orphans, given_up, wants_topology, told)
 };
 
-// "agent.report": what happened since the last one. The answer (Reported) acknowledges all of it
+// "agent.report": what happened since the last report. The answer (Reported) acknowledges all of it
 // and should be sent once it is on disk; until then the agent repeats `finished` after every
 // reconnect, in its Hello.
 struct Report {
   std::vector<Started> started;
   std::vector<Finished> finished;
-  std::int64_t clock = 0;  // the agent's, now
+  std::int64_t clock = 0;  // the agent's clock now
   HOLON_FIELDS(started, finished, clock)
 };
 
@@ -165,22 +165,22 @@ struct Report {
 inline constexpr std::size_t kMostPut = 8 << 20;
 
 // "agent.fence": the tasks of this agent's part of a job have all come to a fence. Answered when
-// those of all parts have. Asked again with the same number after each lost connection, as is the
-// one before it, which other parts may still wait in: a broker that was restarted knows of none.
+// those of all parts have. Sent again with the same number after each lost connection, as is the
+// fence before it, in which other parts may still wait: a restarted broker knows of none.
 struct FenceRequest {
   std::uint64_t job = 0;
   std::uint64_t round = 0;  // number of the fence, counted from 1
-  std::string data;         // what its tasks have put since the one before, at most kMostPut bytes
+  std::string data;         // put by its tasks since the last fence, at most kMostPut bytes
   HOLON_FIELDS(job, round, data)
 };
 struct FenceReply {
-  std::vector<std::string> parts;  // what the tasks of each part have put, in the order of parts
+  std::vector<std::string> parts;  // put by the tasks of each part, in the order of parts
   HOLON_FIELDS(parts)
 };
 
 // ---- broker to agent ----
 
-// A file that goes along with a job (`--add-file`).
+// A file that is added to a job (`--add-file`).
 struct File {
   std::string name;        // within the job's folder, "fit.toml": no path
   std::uint32_t mode = 0;  // permissions, of 0777
@@ -192,15 +192,14 @@ struct File {
 // What to run, and where: often the same for many jobs of one message.
 struct Program {
   std::vector<std::string> argv;
-  std::map<std::string, std::string>
-      env;                   // the whole environment; HOLON_* and the like are added to it
-  std::string cwd;           // "": the agent's own
-  bool inherit_env = false;  // start from the agent's environment, `env` on top of it
-  // Of a program that may come again over this connection, never given to another one; 0: none. The
-  // agent keeps the last kProgramsKept that came with a number.
+  std::map<std::string, std::string> env;  // the whole environment; HOLON_* and the like are added
+  std::string cwd;                         // "": the agent's own
+  bool inherit_env = false;                // start from the agent's environment, `env` on top of it
+  // For a program that may come again over this connection; no other one gets it; 0: none. The
+  // agent keeps the last kProgramsKept programs with a number.
   std::uint64_t number = 0;
-  bool is_known = false;  // nothing but the number is said: it has come, and is kept
-  // They are in a folder of each job's own on each of its nodes (HOLON_JOB_TMPDIR, and "{{tmpdir}}"
+  bool is_known = false;  // only the number is sent: the program has come, and is kept
+  // Written to a folder of the job's own on each of its nodes (HOLON_JOB_TMPDIR, and "{{tmpdir}}"
   // in argv) before its tasks start, and gone with the last of them.
   std::vector<File> files;
   HOLON_FIELDS_WITHOUT_DEFAULTS(argv, env, cwd, inherit_env, number, is_known, files)
@@ -209,8 +208,8 @@ inline constexpr std::size_t kProgramsKept = 32;
 
 struct Task {
   std::uint32_t rank = 0;  // within the job, over all nodes
-  std::string cores;       // its own part of the job's cores on this node; "": all of them
-  std::string gpus;        // "": all of the job's GPUs on this node
+  std::string cores;       // the task's part of the job's cores on this node; "": all
+  std::string gpus;        // "": all the job's GPUs on this node
   bool operator==(const Task&) const = default;
   HOLON_FIELDS_WITHOUT_DEFAULTS(rank, cores, gpus)
 };
@@ -218,7 +217,7 @@ struct Task {
 // One job's part on this node.
 struct Start {
   std::uint64_t job = 0;
-  std::uint32_t attempt = 0;  // so many runs of it are over; what is told of it names this one
+  std::uint32_t attempt = 0;  // how many runs of the job are over; reports name it
   std::string path;           // "/3/7"
   std::uint32_t program = 0;  // index into StartRequest::programs
   std::vector<Task> tasks;    // of this node
@@ -226,53 +225,53 @@ struct Start {
   std::uint32_t nnodes = 1;
   std::uint32_t node_index = 0;  // this node's place in nodelist
   std::string nodelist;          // hostlist
-  // Where this agent stands for several nodes of a declared shape: how many of `tasks` each of them
+  // If this agent stands for several nodes of a declared shape: how many of `tasks` each of them
   // has, in their order, node_index being that of the first.
   std::vector<std::uint32_t> node_tasks;
   std::string cores;  // the job's cores on this node
   std::string gpus;
-  bool hides_gpus = false;  // the instance has some: tasks that get none are shown none
+  bool hides_gpus = false;  // the instance has GPUs: tasks without one are shown none
   bool bind = true;         // to the cores; false: a declared shape, cores are only numbers
-  // Standard input: a file, or of these tasks ("all", or an idset of ranks) what "agent.input"
+  // Standard input: a file; or, for these tasks ("all", or an idset of ranks), what "agent.input"
   // brings; both empty: /dev/null. "{{taskid}}" as in output.
   std::string input, input_tasks;
   std::string output;  // file, appended to or truncated; "": /dev/null. "{{taskid}}" becomes the
                        // task's rank
   std::string error;   // "": the same as output
   bool truncate = true;
-  // Output and error may be written elsewhere meanwhile: what is little comes with Finished, and
+  // Output and error may be written elsewhere meanwhile: little output comes with Finished, and
   // there are no such files (streams/output_slots.hpp).
   bool in_slot = false;
-  bool slurm_names = false;        // the tasks find SLURM_* beside HOLON_*
+  bool slurm_names = false;        // tasks get SLURM_* beside HOLON_*
   bool label = false;              // each line begins with "RANK: "
-  std::uint64_t output_limit = 0;  // bytes that are kept of output and error together; 0: all
+  std::uint64_t output_limit = 0;  // bytes kept of output and error together; 0: all
   std::int64_t limit = 0;          // ms from the first task's start to SIGTERM; 0: none
   std::int64_t grace = 5000;       // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
-  // This signal goes to all tasks `warn_before` ms before the limit, at once where less is left.
+  // This signal goes to all tasks `warn_before` ms before the limit, or at once if less is left.
   std::int32_t warn_signal = 0;  // 0: none
   std::int64_t warn_before = 0;
-  // Lines for the shell that run here before the tasks and after them, each for `hook_timeout` ms
-  // at most; a prolog that fails is the job's end. "": none.
+  // Lines for the shell that run here before and after the tasks, each for at most `hook_timeout`
+  // ms; a prolog that fails ends the job. "": none.
   std::string prolog, epilog;
   std::int64_t hook_timeout = 60'000;
   std::vector<std::string> rlimits;  // of each task's process: "nofile=4096", "core=unlimited"
   std::int32_t file_mask = -1;       // umask(2) of each; negative: the usual one
-  std::int64_t memory = 0;           // bytes that all tasks here may use together; 0: no bound
+  std::int64_t memory = 0;           // bytes for all tasks here together; 0: no bound
   bool kill_on_bad_exit = false;     // a task's non-zero exit ends all tasks of the job
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
-  // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
+  // (pmix for a program linked with Open MPI, else pmi2); "": no way is offered.
   std::string mpi;
-  // Tasks of each part of the job, and the place of this part among them; empty: this is all of it.
-  // They have consecutive ranks, or those that are dealt in turn to the nodes of the job (deal()),
-  // of which each has so many tasks: those of the first part, then those of the second, ...
+  // How many tasks each part of the job has, and the place of this part; empty: this is all of it.
+  // The tasks have consecutive ranks, or those that are dealt in turn to the nodes of the job
+  // (deal()), whose numbers of tasks are in `dealt`: those of the first part, of the second, ...
   std::vector<std::uint32_t> part_tasks;
   std::vector<std::uint32_t> dealt;
   std::uint32_t part = 0;
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
-  std::string user;                        // whose the tasks are; "": the agent's own user
-  // The instance has named the file itself, and it is the agent that opens it. Else it is the user.
+  std::string user;                        // the tasks' user; "": the agent's own user
+  // The instance has named the file, and the agent opens it; else the user opens it.
   bool own_output = true, own_error = true;
-  // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
+  // Only for the task: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, attempt, path, program, tasks, ntasks, nnodes, node_index,
                                 nodelist, node_tasks, cores, gpus, hides_gpus, bind, input,
@@ -283,24 +282,24 @@ struct Start {
                                 secrets)
 };
 
-// "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
-// each comes with the reports. A job that runs here, or ended here and was not acknowledged, is not
-// run again.
+// "agent.start": many jobs at once. Answered with Empty when all were looked at; the reports tell
+// what became of each. A job that runs here, or ended here and was not acknowledged, is not run
+// again.
 struct StartRequest {
   std::vector<Program> programs;
   std::vector<Start> jobs;
   HOLON_FIELDS(programs, jobs)
 };
 
-// "agent.signal": to the process groups of all tasks. Unknown jobs are ignored. Answer: Empty.
+// "agent.signal": signals the process groups of all tasks. Unknown jobs are ignored. Answer: Empty.
 struct SignalRequest {
   std::vector<std::uint64_t> jobs;
   std::int32_t signal = 0;
   HOLON_FIELDS(jobs, signal)
 };
 
-// "agent.checkpoint": as agent.signal, but once in an attempt, however often it is asked for; tasks
-// that are stopped go on. Answer: Empty.
+// "agent.checkpoint": as agent.signal, but once in an attempt, however often it is sent; stopped
+// tasks are continued. Answer: Empty.
 struct CheckpointRequest {
   std::uint64_t job = 0;
   std::int32_t signal = 0;
@@ -310,7 +309,7 @@ struct CheckpointRequest {
 // "agent.kill": SIGTERM, after the grace SIGKILL; the job ends with reason "killed". Answer: Empty.
 struct KillRequest {
   std::vector<std::uint64_t> jobs;
-  std::int64_t grace = -1;  // ms; negative: the one of its Start; 0: SIGKILL at once
+  std::int64_t grace = -1;  // ms; negative: that of its Start; 0: SIGKILL at once
   HOLON_FIELDS(jobs, grace)
 };
 
@@ -328,8 +327,8 @@ struct SuspendRequest {
   HOLON_FIELDS(jobs, suspend)
 };
 
-// "agent.output" (stream of OutputChunk): the job's output files from the given offsets on, while
-// it is written. Ends when the job has ended here and all was sent; not_found for a job this agent
+// "agent.output" (stream of OutputChunk): the job's output files from the given offsets on, as they
+// are written. Ends when the job has ended here and all was sent; not_found for a job this agent
 // does not hold (read the files then).
 struct OutputRequest {
   std::uint64_t job = 0;
@@ -338,36 +337,36 @@ struct OutputRequest {
   HOLON_FIELDS(job, output_offset, error_offset)
 };
 struct OutputChunk {
-  std::int32_t task = -1;  // -1: the tasks share the file
+  std::int32_t task = -1;  // -1: a file shared by the tasks
   bool error = false;      // stderr
   std::string data;
   HOLON_FIELDS(task, error, data)
 };
 
-// Bytes of input that one message brings at most.
+// The most bytes of input in one message.
 inline constexpr std::size_t kMostInput = 256 << 10;
 
-// "agent.input": a piece of the standard input of a job's tasks here, those that Start::input_tasks
+// "agent.input": a piece of the standard input of the job's tasks here that Start::input_tasks
 // names. Answered once it is in their pipes; one piece at a time. A piece that came before, by its
 // offset, is not written again. not_found for a job this agent does not hold.
 struct InputRequest {
   std::uint64_t job = 0;
   std::uint64_t offset = 0;  // bytes before this piece
   std::string data;
-  bool end = false;  // nothing comes after it
+  bool end = false;  // this piece is the last
   HOLON_FIELDS(job, offset, data, end)
 };
 struct InputReply {
-  bool open = false;  // somebody still reads
+  bool open = false;  // some task still reads
   HOLON_FIELDS(open)
 };
 
-// "agent.capture": runs a program beside the agent, which is no job, and answers with what it wrote
-// once it has ended. It has the agent's environment and nothing on its standard input.
+// "agent.capture": runs a program beside the agent, which is no job, and answers with its output
+// once it has ended. It has the agent's environment and no standard input.
 struct CaptureRequest {
   std::vector<std::string> argv;
   std::int64_t timeout = 60'000;     // ms after which it is killed; 0: none
-  std::uint64_t limit = 12u << 20u;  // bytes of both streams together after which it is killed
+  std::uint64_t limit = 12u << 20u;  // bytes of both streams together, after which it is killed
   HOLON_FIELDS(argv, timeout, limit)
 };
 struct CaptureReply {
@@ -376,8 +375,8 @@ struct CaptureReply {
   HOLON_FIELDS(status, output, error)
 };
 
-// "agent.shutdown": kills what runs (with its grace), waits for the last acknowledgement at most
-// `wait` ms, ends. Answered (Empty) at once.
+// "agent.shutdown": kills what runs (with its grace), waits at most `wait` ms for the last
+// acknowledgement, ends. Answered (Empty) at once.
 struct ShutdownRequest {
   std::int64_t wait = 2000;
   HOLON_FIELDS(wait)

@@ -55,7 +55,7 @@ Result<Topology> load() {
   return topology;
 }
 
-// What this thread, and with it whatever it starts, is bound to or, with a `cpuset`, that.
+// The CPUs that this thread, and what it starts, is bound to, or those of `cpuset`.
 Result<Bitmap> wanted_cpus(hwloc_topology_t topology, const std::string& cpuset) {
   Bitmap wanted(hwloc_bitmap_alloc());
   if (cpuset.empty()) {
@@ -94,7 +94,7 @@ Result<std::string> to_xml(hwloc_topology_t topology) {
   return xml;
 }
 
-// Of this node: what it has, cut to what this process was given.
+// The XML of this node, cut to what this process was given.
 Result<std::string> own_xml(hwloc_topology_t topology, bool amd) {
   auto xml = to_xml(topology);
   const auto devices = visible_gpus(amd);
@@ -102,8 +102,8 @@ Result<std::string> own_xml(hwloc_topology_t topology, bool amd) {
   return xml;
 }
 
-// Rounded to what the resource graph counts in; what rounding leaves goes to the first nodes that
-// have room for it.
+// Limits memory in the units of the resource graph; rounding remainders go to the first nodes with
+// room for them.
 void limit_memory(hwloc_topology_t topology, std::uint64_t most) {
   constexpr std::uint64_t kUnit = std::uint64_t{1} << 30U;
   std::vector<hwloc_obj_t> nodes;

@@ -1,4 +1,4 @@
-// node.hpp - the node as its agent uses it: which CPUs a core number means, which GPUs there are.
+// node.hpp - the node as its agent uses it: the CPUs of each core number, and the GPUs.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -21,16 +21,16 @@ class CpuMask {
   std::size_t count() const;
   bool operator==(const CpuMask&) const = default;
 
-  // All that `other` has.
+  // Has the mask all CPUs of `other`?
   bool covers(const CpuMask& other) const;
 
-  // Of the calling thread. Errors: system.
+  // The mask of the calling thread. Errors: system.
   static Result<CpuMask> current();
-  // Of a process. Errors: system (there is none with this number).
+  // The mask of a process. Errors: system (there is none with this number).
   static Result<CpuMask> of(int pid);
   Status apply() const;
   const std::vector<unsigned long>& words() const { return words_; }
-  // The same between vfork(2) and execve(2): 0 or an errno, no memory is asked for.
+  // apply() between vfork(2) and execve(2): 0 or an errno; allocates no memory.
   int apply_quietly() const noexcept;
 
  private:
@@ -40,21 +40,20 @@ class CpuMask {
 // Numbering is that of topology_xml(cpuset): both load and restrict in the same way.
 class Node {
  public:
-  // "" and what this process may use, or a frame given by the parent. Errors as topology_xml.
+  // `cpuset`: "" for what this process may use, or a frame from the parent. Errors as topology_xml.
   static Result<Node> discover(const std::string& cpuset);
-  // Of another machine, as its topology_xml() shows it. Errors: invalid_argument.
+  // The node of another machine, from its topology_xml(). Errors: invalid_argument.
   static Result<Node> of(const std::string& xml);
 
-  // As topology_xml() of all memory.
+  // The text of topology_xml() with all memory.
   const std::string& xml() const { return xml_; }
-  const std::string& cpuset() const { return cpuset_; }  // "0-3": of the operating system's numbers
+  const std::string& cpuset() const { return cpuset_; }  // "0-3": the operating system's numbers
   std::size_t cores() const { return cores_.size(); }
-  // The CPUs of these cores. Errors: invalid_argument, naming the first core this node does not
-  // have.
+  // The CPUs of these cores. Errors: invalid_argument, naming the first core that this node lacks.
   Result<CpuMask> cpus_of(const Idset& cores) const;
 
   std::size_t gpus() const { return gpus_; }
-  bool amd() const { return amd_; }  // their libraries restrict and number devices in two steps
+  bool amd() const { return amd_; }  // AMD's libraries restrict and number devices in two steps
 
  private:
   static Result<Node> read(hwloc_topology* topology);

@@ -1,4 +1,4 @@
-// topics.hpp - every request between a broker and its agents, with what answers it, as data.
+// topics.hpp - every request between a broker and its agents, with its answer, as data.
 #pragma once
 #include "transport/codec/shape.hpp"
 

@@ -19,7 +19,7 @@ constexpr std::string_view kGuestName = "join ";
 constexpr std::size_t kInvitations = 1'000;  // that are remembered
 constexpr std::size_t kHostsToName = 16;
 
-// One that a list of hosts, a path or a shell takes for what it is.
+// Is the text a name that a list of hosts, a path or a shell takes for nothing else?
 bool is_host_name(const std::string& text) {
   constexpr std::string_view kMarks = ".-_";
   return !text.empty() && text.front() != '-' && text.front() != '.' &&
@@ -48,7 +48,7 @@ std::string name_of_agent(std::uint32_t rank) {
   return fmt::format("{}{}", kAgentName, rank);
 }
 
-// MUNGE gives the address of a machine.
+// Otherwise a MUNGE principal has the address of a machine as its name.
 bool is_vouched_by(const transport::Principal& who, std::uint32_t rank) {
   return who.kind == transport::Principal::Kind::munge && who.name == name_of_agent(rank);
 }

@@ -1,5 +1,5 @@
-// agent_admission.hpp - the broker's side of agents on other nodes: whose key is whose, and which
-// place somebody with an invitation gets.
+// agent_admission.hpp - the broker's side of agents on other nodes: which key is whose, and which
+// place a node with an invitation gets.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,31 +14,31 @@
 
 namespace holon::instance {
 
-// The name of the key of the run's own invitation, which its launcher hands over
-// (transport::Principal). Those of people are "join 0", "join 1", ...
+// The key name of the run's own invitation, which its launcher hands over (transport::Principal).
+// Keys of people's invitations are named "join 0", "join 1", ...
 inline constexpr const char* kJoiner = "join";
 bool is_joiner(const transport::Principal& who);
 
 // Is the other end of this connection the agent of that rank, as far as its key says? An agent
 // on this machine shows no key: it has a secret to prove its rank by.
 bool may_be_agent(const transport::Principal& who, std::uint32_t rank);
-// Has it shown the key of any agent?
+// Has the other end shown the key of any agent?
 bool is_agent(const transport::Principal& who);
-// How it is called where it speaks for itself, and where it has said who a user of its node is.
+// The name of an agent, for itself and where it has said who a user of its node is.
 std::string name_of_agent(std::uint32_t rank);
-// Is it a user of another node, by the word of the agent of that rank?
+// Is the other end a user of another node, by the word of the agent of that rank?
 bool is_vouched_by(const transport::Principal& who, std::uint32_t rank);
 
 class AgentAdmission {
  public:
   AgentAdmission(const BrokerOptions& options, Duration orphan_timeout);
 
-  // As an earlier broker of this run has kept them. REQUIRES: no place was given yet.
+  // Restores what an earlier broker of this run kept. REQUIRES: no place was given yet.
   void restore(InvitedNodes guests);
   const InvitedNodes& guests() const { return invited_; }
 
-  // The key of a new invitation, by which `uses` nodes may come until then, on the wall clock; also
-  // such that the instance was not started with. Errors: unsupported (libzmq).
+  // The key of a new invitation, for `uses` nodes until a time by the wall clock; the nodes need
+  // not be among those that the instance was started with. Errors: unsupported (libzmq).
   Result<transport::KeyPair> invite(Time until, std::uint64_t uses);
 
   // The owner of the public key: kJoiner, "join 2", "agent 3"; "": the key is unknown.
@@ -49,9 +49,8 @@ class AgentAdmission {
   Result<launch::msg::JoinReply> place_for(
       const launch::msg::JoinRequest& ask,
       const std::function<bool(std::uint32_t rank)>& is_connected) const;
-  // The same by an invitation of people, which is used up by it; a host that is new becomes the
-  // last of guests(). `wall`: now. Errors: as above; denied where the invitation is used or
-  // expired.
+  // Likewise with an invitation of people, of which it takes one use; a new host becomes the last
+  // of guests(). `wall`: now. Errors: as above; denied where the invitation is used up or expired.
   Result<launch::msg::JoinReply> place_for_invited(
       const transport::Principal& who, const launch::msg::JoinRequest& ask,
       const std::function<bool(std::uint32_t rank)>& is_connected, Time wall);

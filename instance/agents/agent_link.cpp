@@ -19,12 +19,12 @@ namespace {
 
 namespace lm = launch::msg;
 
-// Bytes of starts after which another message is begun; one may have 64 MiB.
+// Bytes of starts after which a new message is begun; a message may have 64 MiB.
 constexpr std::size_t kEnoughToSend = 8 << 20;
-// Bytes of a program beyond which it is sent anew each time.
+// Bytes of a program beyond which it is sent each time.
 constexpr std::size_t kLargestKept = 64 << 10;
 
-// The task whose exit code is the job's.
+// The status of the task whose exit code is the job's.
 int worst_status(const lm::Finished& f) {
   for (const auto& task : f.tasks)
     if (task.started && launch::exit_code_of(task.status) == f.exit_code) return task.status;
@@ -44,7 +44,7 @@ lm::Program program_of(const Submission& what) {
   return program;
 }
 
-// Bytes on the wire, roughly.
+// Bytes of a start on the wire, roughly.
 std::size_t size_of_start(const lm::Program& program) {
   std::size_t bytes = 100;
   for (const auto& word : program.argv) bytes += word.size() + 5;
@@ -86,7 +86,7 @@ AgentLink::AgentLink(const AgentGround& ground, std::uint32_t rank)
 void AgentLink::start_tasks(const ActiveJob& job) {
   if (has(job.id) || next_step(job.life, rank_) != Step::start) return;
   to_start_.insert(job.id);
-  // Now, so that it is on disk before the child can show it.
+  // Made now, so that the token is on disk before the child can show it.
   if (job.submission->is_instance) settings_.token(job.id);
 }
 
@@ -114,8 +114,8 @@ void AgentLink::settle(Time now) {
 }
 
 void AgentLink::tell(const char* topic, std::string payload) {
-  // No answer is waited for: what became of it comes with a report, and a lost connection with the
-  // next hello.
+  // No answer is waited for: a report tells what became of it, and after a lost connection the next
+  // hello.
   ground_.server.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
 }
 
@@ -139,7 +139,7 @@ lm::Program AgentLink::program_for(const ActiveJob& job) {
   return program;
 }
 
-// As many of them as fit into one message, in the order of their ids.
+// The next starts, as many as fit into one message, in the order of their ids.
 lm::StartRequest AgentLink::start_request() {
   lm::StartRequest request;
   std::unordered_map<const Submission*, std::uint32_t> programs;
@@ -166,9 +166,9 @@ void AgentLink::send_some() {
   ground_.server.call(
       peer_, {"agent.start", transport::pack(request), "", 0},
       [this, ids = std::move(ids)](const Result<std::string>& answer) {
-        // A lost connection is settled by the next hello; a refusal is the jobs' end.
+        // A lost connection is settled by the next hello; a refusal ends the jobs.
         if (answer || answer.error().code == Errc::disconnected) return;
-        programs_.clear();  // what was refused may have carried a program that later ones name only
+        programs_.clear();  // the refused message may have carried programs that later ones name
         const Time now = ground_.reactor.now();
         for (const JobId id : ids)
           jobs_.tasks_ended(
@@ -257,11 +257,11 @@ void AgentLink::peer_lost() {
   peer_ = transport::PeerId{0};
 }
 
-// The agent's clock is another one. A report may have lain in the socket of a broker that was
-// stopped: what came soonest says how far the clocks are apart, which grows by a thousandth of the
-// time since then at most. Both processes read their clock once a turn, so that it may be of
-// earlier than the turn that gave the job its cores. As the journal has it, no job starts before it
-// has cores, and nobody has them before the job that had them ended.
+// Converts a time by the agent's clock. A report may have lain in the socket of a broker that was
+// stopped: the fastest report says how far the clocks are apart, which grows by a thousandth of the
+// time since then at most. Both processes read their clock once a turn, so a report may carry a
+// time before the turn that gave the job its cores. In the journal no job starts before it has
+// cores, and nobody has them before their former job ended.
 Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) {
   constexpr Duration kDrift = 1'000;
   if (reported.at == 0) return now;
@@ -276,7 +276,7 @@ Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) {
   return std::min(std::max({Time{0}, at + lead_->lead, earliest}), now);
 }
 
-// What is told again of an attempt that is over here says nothing of the one after it.
+// A repeated report about an attempt that is over says nothing of the one after it.
 bool AgentLink::is_past(std::uint64_t job, std::uint32_t attempt) const {
   const ActiveJob* const known = jobs_.find(JobId(job));
   return known != nullptr && known->life.retries != attempt;
@@ -289,7 +289,7 @@ void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
   jobs_.tasks_started(JobId(s.job), rank_, processes, in_order(s.job, {s.t_start, told}, now));
 }
 
-// Of an end that is said again it is not known whether the agent has heard what to do.
+// Nobody knows whether the agent has heard what to do about an end that it reports again.
 void AgentLink::keep_output(const lm::Finished& f, bool is_news, lm::Reported& reply) {
   if (f.output.empty() && f.error.empty()) return;
   const Status kept = settings_.keep_output(JobId(f.job), {f.output, f.error}, !is_news);
@@ -332,19 +332,19 @@ void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   ground_.server.favour(peer_);
   if (hello.incarnation != incarnation_) {
     replaced_.insert(incarnation_);
-    lead_.reset();  // it may be on another machine
+    lead_.reset();  // the new agent may be on another machine
   }
   incarnation_ = hello.incarnation;
   began_ = hello.began;
   host_ = hello.hostname;
   ground_.journal.put_agent({rank_, incarnation_, launch::process_numbering()});
-  // It says hello again and learns where it stands.
+  // The former connection's agent says hello again and learns where it stands.
   if (before.value() != 0 && before != peer) ground_.server.dismiss(before);
 }
 
 void AgentLink::hello(const transport::Request& request, const lm::Hello& hello, Time now) {
   lm::Welcome welcome;
-  // An agent that somebody else has taken the place of would take it back for ever, each in turn.
+  // An agent whose place another has taken would take it back for ever, each in turn.
   if (replaced_.contains(hello.incarnation)) {
     welcome.accepted = false;
     welcome.refusal = "another agent of this instance has taken its place";
@@ -357,9 +357,9 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello.incarnation == incarnation_;
   if (!same_agent) sent_.clear();
-  // Before the commit, so that whoever reads the output of a job that is lost here reads all of it.
-  // A broker that dies, or cannot write, in between leaves nothing undone: the next one does it
-  // again, and finds less to do. The agent that had the slots is dead, and so are its tasks.
+  // Before the commit, so that readers of the output of a job that is lost here read all of it. A
+  // broker that dies, or cannot write, in between leaves nothing undone: the next broker does it
+  // again, with less to do. The agent that had the slots is dead, and so are its tasks.
   if (!same_agent)
     launch::rescue_slots(settings_.state_dir + "/output", rank_,
                          launch::slots_of(rank_, hello.incarnation));
@@ -376,7 +376,7 @@ bool AgentLink::is_over_here(JobId id) const {
   return job == nullptr || next_step(job->life, rank_) == Step::none;
 }
 
-// What it still has of jobs whose part here has ended for the journal.
+// Jobs that the agent still has, though their part here has ended in the journal.
 std::vector<std::uint64_t> AgentLink::given_up_of(const lm::Hello& hello) const {
   std::vector<std::uint64_t> jobs;
   for (const auto& s : hello.running)
@@ -386,8 +386,8 @@ std::vector<std::uint64_t> AgentLink::given_up_of(const lm::Hello& hello) const 
   return jobs;
 }
 
-// Known from the journal at each hello anew, until the agent says that they are gone. What it runs
-// itself it ends as jobs, each with its grace.
+// Processes known from the journal, at each hello, until the agent says that they are gone. What it
+// runs itself it ends as jobs, each with its grace.
 std::vector<lm::ProcessId> AgentLink::orphans_for(const lm::Hello& hello) const {
   std::vector<lm::ProcessId> orphans;
   std::set<std::int64_t> its_own;
@@ -428,7 +428,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     const JobId id(number);
     there.insert(id);
     sent_.insert(id);
-    // It may be starting right now: what it holds is free only when its end is reported.
+    // The job may be starting right now: its resources are free only when its end is reported.
     if (next_step(jobs_.find(id)->life, rank_) != Step::start) welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
@@ -437,10 +437,10 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   }
   for (const JobId id : unknown_to(there)) {
     const ActiveJob* job = jobs_.find(id);
-    // The loss of an earlier one may have ended it.
+    // The loss of an earlier job may have ended this one.
     if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
-    // Not yet sent to anybody, for there has been nobody or because it waits for that; or sent to
-    // this very process, which has never got it: it has not run.
+    // The part has not run if it was never sent (no agent has come yet, or it waits for that), or
+    // was sent to this very process, which has never got it.
     const bool unsent = incarnation_ == 0 || to_start_.count(id) != 0;
     const bool has_not_run = !part_of(job->life, rank_)->started && (same_agent || unsent);
     sent_.erase(id);
@@ -455,12 +455,12 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   }
 }
 
-// What was changed while the agent was away, or was told and not heard, is not known to it.
+// Does the agent know of changes made while it was away, or told and not heard?
 bool AgentLink::stands_right(const lm::Started& told) const {
   const ActiveJob& job = *jobs_.find(JobId(told.job));
   const Lifecycle& life = job.life;
   if (is_led(life, rank_)) return true;
-  // A start names the limit as counted from the allocation.
+  // A start gives the limit counted from the allocation.
   const Duration since_alloc = life.expiration == 0 ? 0 : life.expiration - life.t_alloc;
   const bool knows_limit = told.limit == jobs_.time_limit_of(job) || told.limit == since_alloc;
   return knows_limit && told.suspended == (life.suspended != 0) &&
@@ -475,7 +475,7 @@ void AgentLink::put_right(JobId id) {
   if (is_to_checkpoint(*job)) checkpoint(*job);
 }
 
-// What should run here and is not known to the agent.
+// Jobs with a part here that the agent does not know of.
 std::vector<JobId> AgentLink::unknown_to(const std::set<JobId>& there) const {
   std::vector<JobId> missing;
   for (const JobId id : jobs_.holding())

@@ -1,10 +1,10 @@
 // agent_link.hpp - the broker's side of one of its agents: starts and kills go out in one message a
 // turn, reports come in, and after a restart of either side both agree on what runs
-// (launch/messages.hpp, docs/protocol.md). Of each job it has to do with the part of its rank.
+// (launch/messages.hpp, docs/protocol.md). It handles the part of each job that has its rank.
 //
 // A part is never run twice: it is sent again only to the very agent process that may have it
-// already and would know. An agent that was replaced takes what ran with it: those parts are lost,
-// and their orphaned processes are killed.
+// already and would know. An agent that was replaced takes its parts with it: they are lost, and
+// their orphaned processes are killed.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -29,7 +29,7 @@ class ResourceGraph;
 
 namespace holon::instance {
 
-// What the tasks of this instance's jobs are told and given beside their jobspec.
+// What the tasks of this instance's jobs get beside their jobspec.
 struct TaskSettings {
   std::string uri;        // HOLON_URI
   std::string state_dir;  // child instances keep theirs below it
@@ -38,27 +38,27 @@ struct TaskSettings {
   Duration grace = 5'000;
   std::string mpi = "auto";          // of jobs that do not say it themselves
   std::string prolog, epilog;        // job.prolog, job.epilog
-  Duration hook_timeout = 60'000;    // of these
+  Duration hook_timeout = 60'000;    // of prolog and epilog
   std::uint64_t output_limit = 0;    // bytes kept of a job's output; 0: all
-  bool keep_memory = true;           // tasks are kept to the memory that they asked for
-  bool is_one_machine = true;        // all agents are on that of the broker
-  Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
-  // The secret a child instance shows first, the same each time it is asked for; journalled.
+  bool keep_memory = true;           // tasks are kept to the memory they asked for
+  bool is_one_machine = true;        // all agents are on the broker's machine
+  Duration instance_grace = 30'000;  // for a child instance, which must end its jobs first
+  // The secret that a child instance shows first, the same at each call; journalled.
   std::function<std::string(JobId)> token;
-  // What the tasks of a job wrote, where an agent's report has it whole; called behind what their
-  // end has led to. True: it may be kept already. Errors: of OutputLog; the agent has it still.
+  // Keeps a job's output, where an agent's report has all of it; called after the effects of its
+  // tasks' end. True: it may be kept already. Errors: of OutputLog; the agent still has it.
   std::function<Status(JobId, const LoggedOutput&, bool)> keep_output =
       [](JobId, const LoggedOutput&, bool) { return Status(); };
-  // The tasks of a job have written into a slot, so that no file of it is empty; called behind what
-  // their end has led to.
+  // The tasks of a job have written into a slot, so that none of its files is empty; called after
+  // the effects of their end.
   std::function<void(JobId)> left_no_files = [](JobId) {};
-  // Called when the part of a job on this node has ended because its user may not have what the job
-  // asked for there (launch::SpawnError::denied). The text says what that is, and why not.
+  // Called when a job's part on this node has ended because its user may not have what the job
+  // asked for there (launch::SpawnError::denied). The text says what, and why not.
   std::function<void(const ActiveJob&, const std::string&)> denied = [](const ActiveJob&,
                                                                         const std::string&) {};
 };
 
-// What all links of a broker stand on; each must outlive them.
+// What all links of a broker use; each must outlive them.
 struct AgentGround {
   transport::Reactor& reactor;
   transport::Server& server;
@@ -72,62 +72,62 @@ struct AgentGround {
 
 class AgentLink {
  public:
-  // To the agent of this rank.
+  // The link to the agent of this rank.
   AgentLink(const AgentGround& ground, std::uint32_t rank);
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  // Called by the broker's Outside, of jobs that have a part of this rank.
+  // Called by the broker's Outside, for jobs that have a part of this rank.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
-  void forget(JobId job);  // nothing of it runs any more
+  void forget(JobId job);  // no task of it runs any more
 
-  // Of an agent that has proved its rank.
+  // Handles the hello of an agent whose rank is proved.
   void hello(const transport::Request& request, const launch::msg::Hello& hello, Time now);
   void report(const transport::Request& request, Time now);
   void peer_lost();
 
-  // Before the commit: settles jobs that are to be killed and were never sent, and writes down
-  // where output that comes late goes.
+  // Before the commit: settles jobs that are to be killed and were never sent, and journals where
+  // late output goes.
   void settle(Time now);
   // Will flush() send starts?
   bool has_starts() const { return connected() && !to_start_.empty(); }
-  // After the commit: sends what has collected.
+  // After the commit: sends what has been collected.
   void flush();
 
   std::uint32_t rank() const { return rank_; }
-  const std::string& host() const { return host_; }  // of the agent that came last; "": none yet
+  const std::string& host() const { return host_; }  // of the last agent; "": none has come yet
   bool connected() const { return peer_.value() != 0; }
   transport::PeerId peer() const { return peer_; }
-  // Processes of an earlier agent whose jobs are over in the journal: they are ended by the agent
-  // that comes, before it is given anything. Journalled until then.
+  // Processes of an earlier agent whose jobs are over in the journal: the next agent ends them
+  // before it is given anything. Journalled until then.
   void kill_orphans(const std::vector<event::Process>& orphans);
-  // May its tasks run there, or its output be asked for?
+  // May tasks of the job run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
   void set_limit(JobId job, Duration limit);
-  // The signal that the job has asked for before its place is taken; tasks get it once.
+  // Sends the signal that the job asked for before its place is taken; tasks get it once.
   void checkpoint(const ActiveJob& job);
-  // The tasks it runs of these jobs are stopped, or go on; `done` when it has done so. REQUIRES:
-  // connected(). One that is away hears of it when it is back.
+  // Stops or continues the tasks that the agent runs of these jobs; `done` when that is done.
+  // REQUIRES: connected(). An agent that is away is told when it is back.
   void suspend(const std::vector<std::uint64_t>& jobs, bool suspend,
                std::function<void(const Status&)> done);
-  // Of the agent process that was last taken; 0: none has come yet.
+  // The last accepted agent process; 0: none has come yet.
   std::uint64_t incarnation() const { return incarnation_; }
-  // By the clock of its host; 0: not known.
+  // When that process began, by the clock of its host; 0: not known.
   std::int64_t began() const { return began_; }
-  // To the tasks it runs of these jobs; `done` when it has passed it on. REQUIRES: connected().
+  // Signals the tasks that the agent runs of these jobs; `done` when sent. REQUIRES: connected().
   void signal(const std::vector<std::uint64_t>& jobs, int number,
               std::function<void(const Status&)> done);
-  // Runs a program beside it, which is no job. REQUIRES: connected().
+  // Has the agent run a program that is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);
-  // What it runs is lost, though nobody has said so: it has been away for `patience`. Whoever comes
-  // with its rank, itself or the one after it, ends what is left before it is taken.
+  // Counts all that the agent runs as lost: it has been away for `patience`. The next agent of its
+  // rank, itself or a successor, ends what is left before it is accepted.
   void give_up(Duration patience, Time now);
-  // Of jobs that ran under an agent of this rank which is gone.
+  // Output of jobs that ran under an earlier agent of this rank.
   const LeftOutput& left() const { return left_; }
   void forgotten(JobId first, JobId stop) { left_.forget(first, stop); }
-  // SIGKILL to everything that runs, at once.
+  // Sends SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();
 
@@ -142,13 +142,13 @@ class AgentLink {
   std::vector<std::uint64_t> given_up_of(const launch::msg::Hello& hello) const;
   std::vector<launch::msg::ProcessId> orphans_for(const launch::msg::Hello& hello) const;
   void keep_orphans();
-  // A moment of the agent's clock, and what that clock showed when it was told.
+  // A moment by the agent's clock, and what that clock showed at the report.
   struct AgentTime {
     Time at = 0, told = 0;
   };
   Time in_order(std::uint64_t job, AgentTime reported, Time now);
-  // So far this broker's clock is ahead of the agent's, by the report that came soonest, and when
-  // that was looked at last; nullopt: none has come.
+  // How far this broker's clock is ahead of the agent's, by the fastest report, and when that was
+  // last looked at; nullopt: no report has come.
   struct ClockLead {
     Duration lead = 0;
     Time seen = 0;
@@ -180,18 +180,18 @@ class AgentLink {
   std::uint64_t incarnation_ =
       0;  // of the agent that was last welcomed, from the journal after a restart
   std::int64_t began_ = 0;
-  std::set<std::uint64_t> replaced_;  // incarnations another agent has taken the place of
+  std::set<std::uint64_t> replaced_;  // incarnations whose place another agent has taken
   std::set<JobId> to_start_, to_kill_;
-  std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste
+  std::set<JobId> killed_;  // told; a child instance takes a second SIGTERM as haste
   LeftOutput left_;
   std::vector<event::Process> orphans_;
   bool same_numbering_ = true;  // processes of the journal are of this boot
   std::set<JobId> sent_;        // to the agent with incarnation_
-  // What it keeps of the programs that it was sent over this connection, with their numbers.
+  // Programs that the agent keeps of those sent over this connection, with their numbers.
   std::deque<std::pair<std::shared_ptr<const Submission>, std::uint64_t>> programs_;
   std::uint64_t last_program_ = 0;
-  // Running jobs of which the agent that says hello does not know the limit, or whether they are
-  // stopped.
+  // Running jobs of which the agent that says hello has another limit, or another state of
+  // suspension.
   std::vector<JobId> to_put_right_;
 };
 

@@ -91,10 +91,10 @@ void Agents::hello(const transport::Request& request, Time now) {
   on_welcome(*hello);
 }
 
-// Two that were let in at the same time, on one host: what the first one may have been given runs
-// there, so it stays. One beside the broker is started by its supervisor, when the one before it is
-// dead, which the broker may not know yet: of those the later one is the agent, also where the
-// hello of the dead one is read last.
+// Is this the second of two agents let in at the same time, on one host? The first may have been
+// given tasks that run there, so it stays. An agent beside the broker is started by its supervisor
+// when the one before it is dead, which the broker may not know yet: of those the later one is the
+// agent, even where the dead one's hello is read last.
 bool Agents::is_second(const AgentLink& link, const transport::Request& request,
                        const launch::msg::Hello& hello) const {
   if (!link.connected() || link.peer() == request.peer() || link.incarnation() == hello.incarnation)
@@ -111,7 +111,7 @@ void Agents::refuse_second(const transport::Request& request, const AgentLink& l
   request.reply(transport::pack(welcome));
 }
 
-// It came after the beginning: nobody counts on its node yet.
+// Takes an agent that came after the beginning: nobody counts on its node yet.
 Status Agents::take_in(const launch::msg::Hello& hello) {
   const NodeTopology node{hello.rank, hello.hostname, hello.topology, hello.topology_digest};
   if (auto taken = on_latecomer(node); !taken) return taken;
@@ -157,7 +157,7 @@ void Agents::settle(Time now) {
   for (auto& [rank, link] : links_) link.settle(now);
 }
 
-// Tasks write there, and somebody may have removed it, or have given it another name.
+// Tasks write into that folder, and somebody may have removed or renamed it.
 void Agents::make_output_folder() const {
   const bool has_starts = std::any_of(links_.begin(), links_.end(),
                                       [](const auto& one) { return one.second.has_starts(); });

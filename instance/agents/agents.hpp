@@ -1,9 +1,9 @@
-// agents.hpp - all agents of an instance, by rank. What concerns a job goes to those that run a
-// part of it; what concerns one agent is its AgentLink's.
+// agents.hpp - all agents of an instance, by rank. Calls about a job go to the agents that run a
+// part of it; one agent is the business of its AgentLink.
 //
 // An agent proves its rank with the secret that the supervisor has made for that rank, and from
-// another node with the key of its connection as well; from then on whatever comes over its
-// connection is of that rank.
+// another node also with the key of its connection; from then on its connection counts as that
+// rank.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,15 +21,15 @@ namespace holon::instance {
 
 class Agents {
  public:
-  // `secrets`: by rank, of each agent that is expected. Those of ground.nodes_of_agents are among
-  // them, the others may come later.
+  // `secrets`: by rank, of each expected agent. Those of ground.nodes_of_agents are among them, the
+  // others may come later.
   Agents(AgentGround ground, Refusals& refusals, AwayNodes& offline,
          std::vector<std::string> secrets);
 
   // Called by the broker's Outside.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
-  // Nothing of it runs any more. REQUIRES: it has the parts that it ran with. O(parts).
+  // No task of the job runs any more. REQUIRES: it has the parts that it ran with. O(parts).
   void forget(const ActiveJob& job);
   // Jobs first .. stop - 1, which are over, are forgotten with this commit.
   void forgotten(JobId first, JobId stop);
@@ -37,19 +37,19 @@ class Agents {
   void checkpoint(const ActiveJob& job);
 
   void hello(const transport::Request& request, Time now);
-  // Was the agent of this rank told to end, because its node leaves? Another one may take its
-  // place.
+  // Was the agent of this rank told to end, because its node leaves? Then another agent may take
+  // its place.
   std::function<bool(std::uint32_t rank)> is_sent_home = [](std::uint32_t) { return false; };
-  // An agent has come whose node is not among the instance's resources: it is to be, with what it
-  // says of it. Errors: what is wrong with that; the agent is sent home.
+  // Adds the node of an agent that has come and is not among the instance's resources, as the agent
+  // describes it. Errors: what is wrong with the description; the agent is sent home.
   std::function<Status(const NodeTopology&)> on_latecomer = [](const NodeTopology&) -> Status {
     return fail(Errc::unsupported, "its resources are what they are");
   };
   // An agent was welcomed.
   std::function<void(const launch::msg::Hello&)> on_welcome = [](const launch::msg::Hello&) {};
-  // One more may come, with the rank behind the last one.
+  // One more agent may come, with the rank behind the last one.
   void expect(std::string secret) { secrets_.push_back(std::move(secret)); }
-  // Of those that are expected, the ranks of who has never come.
+  // Ranks of expected agents that have never come.
   std::vector<std::uint32_t> awaited() const;
   // REQUIRES: knows(request.peer()).
   void report(const transport::Request& request, Time now);
@@ -62,7 +62,7 @@ class Agents {
   void settle(Time now);
   void flush();
 
-  // Of the agent that has this connection; nullptr: it is none.
+  // The link of the agent at this connection; nullptr: it is no agent's.
   const AgentLink* link_of(transport::PeerId peer) const {
     const auto known = by_peer_.find(peer);
     return known == by_peer_.end() ? nullptr : known->second;
@@ -74,16 +74,16 @@ class Agents {
     const auto link = links_.find(rank);
     return link != links_.end() && link->second.connected();
   }
-  // Is there one of this rank, here or away?
+  // Is there an agent of this rank, here or away?
   bool has(std::uint32_t rank) const { return links_.contains(rank); }
   bool none_connected() const { return by_peer_.empty(); }
-  // REQUIRES: there is one.
+  // REQUIRES: has(rank).
   AgentLink& of(std::uint32_t rank) { return links_.at(rank); }
   const AgentLink& of(std::uint32_t rank) const { return links_.at(rank); }
-  // The one that sees the same files as the broker.
+  // The agent that sees the same files as the broker.
   AgentLink& beside_broker() { return links_.begin()->second; }
   const AgentLink& beside_broker() const { return links_.begin()->second; }
-  // Those that run parts of the job, by rank.
+  // The agents that run parts of the job, by rank.
   std::vector<AgentLink*> running(const ActiveJob& job);
 
   void kill_orphans(const JobManager::Orphans& orphans);
@@ -106,7 +106,7 @@ class Agents {
   AwayNodes& offline_;
   std::vector<std::string> secrets_;
   std::map<std::uint32_t, AgentLink> links_;
-  std::map<transport::PeerId, AgentLink*> by_peer_;  // those that are connected
+  std::map<transport::PeerId, AgentLink*> by_peer_;  // connected agents
 };
 
 }  // namespace holon::instance

@@ -14,7 +14,7 @@
 namespace holon::instance {
 namespace {
 
-// The nodes an agent stands for, as vertices.
+// The vertices of these nodes.
 std::vector<resource::VertexId> vertices_of(const resource::ResourceGraph& graph,
                                             const std::vector<std::int32_t>& ranks) {
   const std::set<std::int32_t> own(ranks.begin(), ranks.end());
@@ -24,7 +24,7 @@ std::vector<resource::VertexId> vertices_of(const resource::ResourceGraph& graph
   return nodes;
 }
 
-// Until what runs there is given up.
+// How long an agent may be away until its tasks are given up.
 Duration patience_for(std::uint32_t rank, const AwayNodes::Patience& patience) {
   return rank == 0 ? patience.given_up : patience.given_up_of_others;
 }

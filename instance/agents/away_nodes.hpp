@@ -1,7 +1,7 @@
 // away_nodes.hpp - nodes whose agent has been away for too long count as down, with that as the
-// reason, until it is back. Kept in the journal: a broker that comes after this one gives nothing
-// to them either. What runs there is given up only when the agent, wherever it is, has ended it
-// itself for want of a broker.
+// reason, until it is back. Kept in the journal, so that a later broker gives nothing to them
+// either. The tasks there are given up only when the agent, wherever it is, has ended them itself
+// for want of a broker.
 #pragma once
 #include <functional>
 #include <map>
@@ -19,32 +19,32 @@ namespace holon::instance {
 class AwayNodes {
  public:
   struct Patience {
-    Duration down = 0;                // an agent may be away for so long until its nodes are down,
-    Duration given_up = 0;            // and for so long until what it runs is given up; 0: for ever
-    Duration given_up_of_others = 0;  // the same of those that are not beside the broker
+    Duration down = 0;                // an agent may be away this long until its nodes are down,
+    Duration given_up = 0;            // and this long until its tasks are given up; 0: for ever
+    Duration given_up_of_others = 0;  // the latter, for agents that are not beside the broker
   };
-  // All must outlive it.
+  // All arguments must outlive the AwayNodes.
   AwayNodes(Journal& journal, resource::ResourceStore& store, JobManager& jobs,
             const NodesOfAgents& nodes_of_agents, InstanceClock& clock, Patience patience);
 
-  // As a broker begins: all agents are away, and nodes that were down are so still. Errors: system.
+  // A broker begins: all agents are away, and nodes that were down are still down. Errors: system.
   Status restore(Time now);
   void agent_came(std::uint32_t rank);
-  // `host`: as it called itself.
+  // `host`: the agent's own name for it.
   void agent_left(std::uint32_t rank, const std::string& host, Time now);
-  // Its node is known, and it is not welcome yet: nothing is placed there before that.
+  // The agent's node is known, but the agent is not welcome yet: nothing is placed there before.
   void agent_is_awaited(std::uint32_t rank, const std::string& host, Time now);
-  // Before the commit. Returns when to call it again at the latest.
+  // Call before the commit. Returns when to call it again at the latest.
   std::optional<Time> turn(Time now);
 
-  // Its node has left the instance in order, and nothing runs there: that it is away is no news.
+  // Has the agent's node left in order, with nothing running there? Then its absence is no news.
   std::function<bool(std::uint32_t rank)> has_left = [](std::uint32_t) { return false; };
-  // What this agent runs is to be given up. Called once, by turn().
+  // Called once by turn(): the tasks of this agent are to be given up.
   std::function<void(std::uint32_t rank)> on_given_up = [](std::uint32_t) {};
 
   bool none() const { return offline_.empty(); }
-  // Who is down for which reason, for people: "node1: its agent has been away since 12:03"; empty:
-  // nobody.
+  // Which nodes are down and why, for people: "node1: its agent has been away since 12:03"; empty:
+  // none.
   std::string reasons() const;
 
  private:

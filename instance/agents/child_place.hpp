@@ -1,6 +1,6 @@
-// child_place.hpp - what a parent tells each process that it starts for a child instance of several
-// agents: the first one becomes the child's supervisor, the others its agents. It travels with the
-// child's token in a descriptor (launch::take_secrets).
+// child_place.hpp - what a parent tells each process of a child instance of several agents: the
+// first process becomes the child's supervisor, the others its agents. It travels with the child's
+// token in a descriptor (launch::take_secrets).
 #pragma once
 #include <cstddef>
 #include <map>
@@ -12,14 +12,14 @@
 namespace holon::instance {
 
 struct ChildPlace {
-  std::size_t index = 0;           // which of the processes it is
-  std::vector<std::string> hosts;  // what their nodes are called, by index; empty: it is alone
-  bool is_one_machine = true;      // all of them are on one, whatever its nodes are called
+  std::size_t index = 0;           // which of the child's processes this is
+  std::vector<std::string> hosts;  // names of their nodes, by index; empty: it is the only one
+  bool is_one_machine = true;      // all are on one machine, whatever the names
 
   bool operator==(const ChildPlace&) const = default;
 };
 
-// Nothing for one that is alone.
+// Empty for a child of one process.
 std::map<std::string, std::string> secrets_of(const ChildPlace& place);
 // Errors: invalid_argument.
 Result<ChildPlace> parse_child_place(const std::map<std::string, std::string>& secrets);

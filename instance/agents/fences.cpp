@@ -8,8 +8,8 @@
 namespace holon::instance {
 namespace {
 
-// What all parts of one job may have put and not been forgotten, in bytes: an answer has all of one
-// fence, and a message at most 64 MiB.
+// Bytes that all parts of one job may have put in the fences that are kept: an answer has all of
+// one fence, and a message at most 64 MiB.
 constexpr std::size_t kMostOfAJob = std::size_t{48} << 20;
 
 Error other_part_is_over() {
@@ -41,7 +41,7 @@ void Fences::take(const transport::Request& request, std::uint32_t rank) {
                          "round"});
   std::erase_if(rounds, [&](const auto& known) { return known.first + 1 < fence->round; });
   Come& come = rounds[fence->round][rank];
-  // An agent that says all its fences again has not been answered this one yet.
+  // An agent that sends all its fences again has not been answered this one yet.
   come.request.fail({Errc::disconnected, "the fence was said again", {}});
   come.request = request;
   come.data = std::move(fence->data);
@@ -66,7 +66,7 @@ void Fences::end_where_all_came(const ActiveJob& job, std::uint64_t round) {
       return;
   }
   const bool all = reply.parts.size() == job.life.parts.size();
-  // Its other parts are being killed, and the reason for that is known already.
+  // The job's other parts are being killed, and the reason is known already.
   if (!all && job.life.state != JobState::run) return;
   const std::string packed = all ? transport::pack(reply) : "";
   for (const auto& [rank, one] : come) {

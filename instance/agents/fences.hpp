@@ -1,9 +1,9 @@
-// fences.hpp - "agent.fence": what the tasks of one part of a job have put goes to those of all
+// fences.hpp - "agent.fence": data put by the tasks of one part of a job goes to those of all
 // others, once the tasks of all parts have come.
 //
-// Kept in memory only: after a restart of the broker the agents say their fences again. Of each job
-// the newest fence is kept, and the one before it, which an agent may have to ask for once more.
-// What one job may put is bounded, and gone with it.
+// Kept in memory only: after a restart of the broker the agents send their fences again. The newest
+// fence of each job is kept, and the one before it, which an agent may have to ask for once more.
+// The data of a job is bounded, and gone with it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,11 +18,11 @@ class Fences {
  public:
   explicit Fences(const JobManager& jobs) : jobs_(jobs) {}
 
-  // From the agent of this rank. Errors, answered to the request: not_found (it has no part of such
-  // a job, or another part is over), out_of_range (the job's tasks have put too much),
-  // invalid_argument (a number of long ago).
+  // Takes the fence of the agent of this rank. Errors, answered to the request: not_found (it has
+  // no part of such a job, or another part is over), out_of_range (the job's tasks have put too
+  // much), invalid_argument (a round of long ago).
   void take(const transport::Request& request, std::uint32_t rank);
-  // A part of the job is over: a fence that it has not come to will not end.
+  // A part of the job is over: fences that it has not come to will not end.
   void part_ended(JobId job);
   void forget(JobId job);
 
@@ -31,7 +31,7 @@ class Fences {
     std::string data;
     transport::Request request;
   };
-  // By the number of the round: the agents that have come, by rank.
+  // By the number of the round: the fences that have come, by rank of the agent.
   using Rounds = std::map<std::uint64_t, std::map<std::uint32_t, Come>>;
 
   static std::size_t bytes_of(const Rounds& rounds);

@@ -39,7 +39,7 @@ void Gathering::hear(const transport::Request& request) {
   topologies_.try_emplace(other.digest, std::move(topology));
 }
 
-// Of those that have it one: the others' hellos wait, as all do.
+// Asks one of the agents that have this topology for it; the hellos of all wait.
 void Gathering::ask_for(const std::string& digest) {
   if (digest.empty() || topologies_.contains(digest)) return;
   const auto has_it = [&](const auto& other) { return other.second.digest == digest; };
@@ -75,7 +75,7 @@ ResourceSource Gathering::resources() const {
   std::vector<NodeTopology> others;
   for (const auto& [rank, node] : others_) {
     const auto topology = topologies_.find(node.digest);
-    if (topology == topologies_.end() && !node.digest.empty()) continue;  // it comes too late
+    if (topology == topologies_.end() && !node.digest.empty()) continue;  // it came too late
     others.push_back(
         {rank, node.host, topology == topologies_.end() ? "" : topology->second, node.digest});
   }

@@ -1,5 +1,5 @@
-// gathering.hpp - what the agents of an instance say of their nodes as it begins. Its resources are
-// put together from that where they are those of machines; declared ones are known without them.
+// gathering.hpp - collects what an instance's agents say of their nodes as it begins. Resources of
+// machines are put together from that; declared resources are known without agents.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,23 +14,22 @@ namespace holon::instance {
 
 class Gathering {
  public:
-  // `own`: what the broker knows itself, of the node that it shares with the agent of rank 0.
-  // `secrets`: by rank, of each agent that is expected.
-  // `own_host`: what that node is called; "": as it calls itself. `quorum`: it is complete with so
-  // many of them, that node among them; 0: with all.
+  // `own`: what the broker knows of the node that it shares with the agent of rank 0. `own_host`:
+  // the name of that node; "": its own name. `secrets`: by rank, of each expected agent. `quorum`:
+  // so many nodes, that one among them, are complete; 0: all are needed.
   Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets,
             std::uint32_t quorum = 0);
 
-  // Takes what an agent's hello says of its node, and asks for the topology where it is the first
-  // one with that. Other requests are passed over: the service that exists once the resources are
-  // known answers them.
+  // Takes an agent's hello about its node, and asks for the topology if it is the first of its
+  // kind. Other requests are ignored: the service that exists once the resources are known answers
+  // them.
   void hear(const transport::Request& request);
   void peer_lost(transport::PeerId peer);
   // Is the agent of this rank here?
   bool has(std::uint32_t rank) const { return others_.contains(rank); }
-  // `lost`: of how many it is known that they will not come.
+  // `lost`: how many agents are known not to come.
   bool complete(std::size_t lost = 0) const;
-  // Of those that have come so far.
+  // The resources of the agents that have come so far.
   ResourceSource resources() const;
 
  private:
@@ -40,7 +39,7 @@ class Gathering {
   std::size_t wanted_;  // nodes
   struct Other {
     std::string host, digest;
-    // That was said without the topology; answered where that was asked for.
+    // A hello without the topology; answered where the topology was asked for.
     std::optional<transport::Request> hello = {};
     bool is_asked = false;
   };

@@ -39,7 +39,7 @@ Result<InvitedNodes> parse_invited_nodes(std::string_view text) {
     for (const json& one : document.at("nodes"))
       guests.nodes.push_back({one.at("host"), key_of(one.at("key")), one.at("secret")});
     return guests;
-  } catch (const json::exception&) {  // its words may hold a part of a secret
+  } catch (const json::exception&) {  // its text may hold a part of a secret
     return fail(Errc::invalid_argument, "these are no guests of an instance", "journal");
   }
 }

@@ -1,6 +1,6 @@
-// invited_nodes.hpp - what a running instance keeps of nodes that people add to it: the invitations
-// they were given, and the places that nodes have got by them. A value, and its text for the
-// journal, which holds secrets as the journal of an instance with children does.
+// invited_nodes.hpp - what a running instance keeps of nodes that people add to it: their
+// invitations, and the places that nodes have got with them. A value, and its text for the journal,
+// which holds secrets as does the journal of an instance with children.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,17 +18,17 @@ struct InvitedNodes {
     std::uint64_t number = 0;  // ascending; no two have the same
     transport::KeyPair key;
     Time until = 0;          // wall clock
-    std::uint64_t left = 0;  // nodes that may still come with it
+    std::uint64_t left = 0;  // nodes that may still come
     bool operator==(const Invitation&) const = default;
   };
-  // Their ranks go on where those of the hosts end that the instance was started with.
+  // Ranks of these nodes continue behind those of the hosts that the instance was started with.
   struct Node {
     std::string host;
     transport::KeyPair key;
     std::string secret;
     bool operator==(const Node&) const = default;
   };
-  std::vector<Invitation> invitations;  // the last ones, also those that are used or expired
+  std::vector<Invitation> invitations;  // the last ones, with used and expired ones
   std::vector<Node> nodes;
 
   bool operator==(const InvitedNodes&) const = default;

@@ -23,7 +23,7 @@ Status check_number_of(const std::vector<std::uint64_t>& ids) {
               fmt::format("{} ids; one request may have {}", ids.size(), kMostOfAChange), "ids");
 }
 
-// Calls `then` once the last of those that share it has gone.
+// Calls `then` once the last holder of the result has gone.
 std::shared_ptr<void> when_all_are_gone(std::function<void()> then) {
   return {nullptr, [then = std::move(then)](void*) { then(); }};
 }
@@ -55,7 +55,7 @@ JobChanges::ByRank JobChanges::agents_of(const std::vector<std::uint64_t>& ids) 
   return agents;
 }
 
-// Answered when the agents that are there have done it; the others do so when they come back.
+// Answered when the connected agents have done it; the others do so when they come back.
 void JobChanges::suspend(const Request& request) {
   const auto ask = transport::unpack<msg::SuspendRequest>(request.payload());
   if (!ask) return request.fail(ask.error());

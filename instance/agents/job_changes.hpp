@@ -1,4 +1,4 @@
-// job_changes.hpp - the requests that change jobs which are there: `job.update`, `job.suspend`.
+// job_changes.hpp - the requests that change existing jobs: `job.update`, `job.suspend`.
 #pragma once
 #include <cstdint>
 #include <map>

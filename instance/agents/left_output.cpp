@@ -10,7 +10,7 @@
 namespace holon::instance {
 namespace {
 
-// As the journal has them.
+// The files of a job as the journal has them.
 struct LeftFiles {
   std::uint64_t job = 0;
   std::uint32_t attempt = 0;
@@ -40,7 +40,7 @@ std::string LeftOutput::key() const {
   return "output.left." + std::to_string(rank_);
 }
 
-// The agent beside the broker writes into the broker's own files.
+// Only for other ranks: the agent beside the broker writes into the broker's own files.
 void LeftOutput::note(const ActiveJob& job, const JobManager& jobs) {
   constexpr std::size_t kMost = 10'000;
   if (rank_ == 0 || !job.submission->output.empty() || !job.submission->error.empty()) return;

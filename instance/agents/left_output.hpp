@@ -1,6 +1,6 @@
-// left_output.hpp - jobs that ran under an agent which is gone, and whose output may still be on
-// its node: where it goes when the agent that follows hands it over ("agent.keep" with `late`).
-// Kept in the journal, for a broker may die before it has all of that.
+// left_output.hpp - where output goes that may still be on the node of an agent which is gone, once
+// its successor hands it over ("agent.keep" with `late`). Kept in the journal, for a broker may die
+// before it has all of it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,16 +16,16 @@ class LeftOutput {
     std::string output, error;
     std::uint32_t attempt = 0;
   };
-  // Under agents of this rank. `journal` must outlive it.
+  // Output under agents of this rank. `journal` must outlive it.
   LeftOutput(Journal& journal, std::uint32_t rank);
-  // Of the part of this rank, which ends for the broker now.
+  // Notes the part of this rank, which ends for the broker now.
   void note(const ActiveJob& job, const JobManager& jobs);
   // Jobs first .. stop - 1 are forgotten with this commit.
   void forget(JobId first, JobId stop);
-  // Before the commit: writes down what was noted and forgotten since the last one.
+  // Call before the commit: journals what was noted and forgotten since the last one.
   void keep();
-  // nullptr: no such job was lost, or it has files of its own, or it is forgotten, or that is too
-  // long ago.
+  // nullptr: no such job was lost, it has files of its own, it is forgotten, or that is too long
+  // ago.
   const Files* of(JobId job) const;
 
  private:

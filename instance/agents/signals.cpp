@@ -27,7 +27,7 @@ Status check_signal(const msg::SignalRequest& ask) {
   return {};
 }
 
-// Until the last agent has answered.
+// Lives until the last agent has answered.
 struct AwaitedAnswers {
   transport::Request request;
   std::size_t awaited = 0;
@@ -43,7 +43,7 @@ struct AwaitedAnswers {
 
 }  // namespace
 
-// Of an array those tasks get it that run.
+// Adds the running tasks of an array.
 Status Signals::add_agents_of_array(const ActiveJob& array, ByRank& to) const {
   const JobId last(array.id.value() + array.submission->count);
   for (auto task = jobs_.active().upper_bound(array.id);
@@ -95,7 +95,7 @@ void Signals::take(const transport::Request& request) {
   if (!ask) return request.fail(ask.error());
   if (const auto good = check_signal(*ask); !good) return request.fail(good.error());
   ByRank to;
-  // A job that is named twice gets one.
+  // A job that is named twice gets one signal.
   for (const auto id : std::set<std::uint64_t>(ask->ids.begin(), ask->ids.end()))
     if (const auto added = add_agents_of(JobId(id), to); !added) return request.fail(added.error());
   after_commit_.add([this, request, to = std::move(to), signal = ask->signal] {

@@ -16,8 +16,8 @@ class Signals {
   Signals(JobManager& jobs, Agents& agents, AfterCommit& after_commit)
       : jobs_(jobs), agents_(agents), after_commit_(after_commit) {}
 
-  // To all jobs or none; answered once all their agents have passed it on. A signal is sent once
-  // and kept nowhere: where an agent is lost meanwhile, nobody knows whether its tasks got it.
+  // Signals all jobs or none; answered once all their agents have passed it on. A signal is sent
+  // once and kept nowhere: if an agent is lost meanwhile, nobody knows whether its tasks got it.
   void take(const transport::Request& request);
 
  private:

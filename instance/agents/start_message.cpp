@@ -1,4 +1,4 @@
-// What an agent is told of a job that it is to start: files, tasks, variables, limits.
+// Makes the message that starts a job's tasks on an agent: files, tasks, variables, limits.
 #include "instance/agents/agent_link.hpp"
 #include "resource/graph/graph.hpp"
 
@@ -34,15 +34,15 @@ void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
   start.label = job.submission->label;
   if (!job.submission->output.empty() || !job.submission->error.empty()) return;
   start.output_limit = settings_.output_limit;
-  // A job by itself keeps a file that somebody may look at. What an attempt has left stands in
-  // files, too, for the next one to go on.
+  // A job by itself keeps files of its own, which somebody may look at. So does a job that has run
+  // before: its next attempt continues the files.
   const Submission& what = *job.submission;
   const bool is_one_of_many = what.wishes.array || what.count > 1 || !what.argv.empty();
   start.in_slot =
       is_one_of_many && !what.is_instance && job.life.retries == 0 && job.life.parts.size() < 2;
 }
 
-// A lone task has nobody to find, and a child instance is none of several.
+// A lone task has nobody to find, and a child instance is no task of several.
 std::string AgentLink::wire_up_of(const Submission& what) const {
   const std::string& wanted = what.mpi.empty() ? settings_.mpi : what.mpi;
   if (what.is_instance || wanted == "none") return {};
@@ -51,7 +51,7 @@ std::string AgentLink::wire_up_of(const Submission& what) const {
   return settings_.serves_users ? "pmi2" : wanted;  // no PMIx server is another user's
 }
 
-// What the process that this part of a child is has to know of the others.
+// What the process of this part of a child instance has to know of the others.
 ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const {
   ChildPlace place;
   place.index = place_of(job.life, rank_);
@@ -121,7 +121,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.env["HOLON_PE"] = job.life.environment;
   if (what.is_instance) {
     start.secrets = {{"HOLON_PARENT_URI", settings_.uri}, {"HOLON_TOKEN", settings_.token(job.id)}};
-    // Another user's child keeps its own where that user's instances do.
+    // Another user's child keeps its directory with that user's instances.
     if (!settings_.serves_users)
       start.secrets["HOLON_STATE_DIR"] =
           settings_.state_dir + "/children/" + std::to_string(job.id.value());

@@ -31,7 +31,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kFolderTouch = 3'600'000;  // what is old is removed from /tmp
+constexpr Duration kFolderTouch = 3'600'000;  // old files are removed from /tmp
 constexpr Duration kFoldersLook = 1'000;      // until folders of killed agents are looked for
 
 void complain(const std::string& host, const std::string& text) {
@@ -80,8 +80,8 @@ class AgentGuard {
     return {};
   }
 
-  // Of users, of an agent that was here before and was killed with its starter. Another agent of
-  // the instance may be on this machine, which has a starter of its own.
+  // Ends users' tasks of an earlier agent that was killed with its starter. Another agent of the
+  // instance, with a starter of its own, may be on this machine.
   void end_earlier_tasks() {
     const char* const lineage = std::getenv(kLineage);
     const auto begin = [this] {
@@ -112,8 +112,8 @@ class AgentGuard {
     return {};
   }
 
-  // The first one says what its launcher has to know. A later one that is refused may have come
-  // before the broker has noticed that the one before it is gone.
+  // The first agent's exit tells the launcher. A later agent that is refused may have come before
+  // the broker noticed that the one before it is gone.
   bool has_died(int status) const {
     if (!WIFEXITED(status)) return true;
     const int code = WEXITSTATUS(status);
@@ -123,7 +123,7 @@ class AgentGuard {
 
   void agent_ended(int status) {
     agent_ = 0;
-    launch::end_own_children();  // what it ran came here when it died
+    launch::end_own_children();  // what it ran became our child when it died
     if (is_ending_ || !has_died(status)) {
       code_ = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(launch::kAgentDone);
       return reactor_.stop();
@@ -167,8 +167,8 @@ class AgentGuard {
   RuntimeFiles files_;
   StarterLine starter_;
   CrashGuard guard_;
-  std::optional<Time> ends_;  // its node does
-  pid_t agent_ = 0;           // 0: the next one is not started yet
+  std::optional<Time> ends_;  // when its node does
+  pid_t agent_ = 0;           // 0: the next agent is not started yet
   bool is_first_ = true, is_ending_ = false;
   int code_ = launch::kAgentDone;
   std::vector<transport::Subscription> watches_;

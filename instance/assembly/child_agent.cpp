@@ -17,7 +17,7 @@ constexpr Duration kOneTry = 5'000;     // to connect
 constexpr Duration kPatience = 60'000;  // for a parent that is being started again
 constexpr int kTryAgain = 500;          // ms
 
-// Where the parent is gone for good this process is ended by its agent, or goes with it.
+// If the parent is gone for good, this process is ended by its agent, or goes with it.
 Result<launch::Invitation> ask_parent(const ChildAgentOptions& options) {
   const msg::InvitationRequest ask{options.token, options.job};
   Result<msg::InvitationReply> reply = fail(Errc::disconnected, "", "");

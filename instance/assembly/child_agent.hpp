@@ -10,15 +10,15 @@ namespace holon::instance {
 
 struct ChildAgentOptions {
   std::string parent_uri;  // where the parent answers on this node
-  std::string token;       // of the child, for its parent
-  std::uint64_t job = 0;   // of the parent, that the child is
-  std::string cpuset;      // in which the parent numbers the cores of this node
+  std::string token;       // the child's secret for its parent
+  std::uint64_t job = 0;   // the child's job in its parent
+  std::string cpuset;      // the frame in which the parent numbers the cores of this node
   ChildPlace place;
   std::string log_level = "warn";
 };
 
-// Asks the parent for the child's invitation, waits until the child has given it, and is the agent
-// there. Returns the process's exit code, a launch::AgentExit.
+// Asks the parent for the child's invitation, waits until the child has given it, and runs the
+// agent. Returns the process's exit code, a launch::AgentExit.
 int child_agent_main(const ChildAgentOptions& options);
 
 }  // namespace holon::instance

@@ -8,7 +8,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kAddresses = 8;  // that are worth a try
+constexpr std::size_t kAddresses = 8;  // how many are worth a try
 
 Result<BrokerOptions::Secrets::Keys> new_keys(std::size_t nodes) {
   std::vector<transport::KeyPair> made;
@@ -36,7 +36,7 @@ std::vector<std::string> endpoint_addresses(const std::string& address, std::uin
 }
 
 Result<Endpoint> make_endpoint(std::size_t nodes, const std::string& address, std::uint16_t port) {
-  // Without a network what it starts is on this machine.
+  // Without a network all nodes are on this machine.
   const bool is_alone = address.empty() && transport::addresses_of_this_host().empty();
   const std::string at = is_alone ? "127.0.0.1" : address.empty() ? "0.0.0.0" : address;
   auto socket = transport::listening_socket(at, port);

@@ -18,12 +18,12 @@ struct Endpoint {
   launch::Invitation invitation;
 };
 
-// Where such a socket is reached from other nodes: at `address`, or where that is "" at those of
-// this machine that are worth a try.
+// Where other nodes reach such a socket: at `address`, or for "" at those addresses of this machine
+// that are worth a try.
 std::vector<std::string> endpoint_addresses(const std::string& address, std::uint16_t port);
 
-// For an instance of so many nodes, at `address` of this machine ("": at all of them) and `port`
-// (0: any that is free). Errors: invalid_argument (the address), unsupported (a libzmq without
+// Makes the endpoint of an instance of `nodes` nodes, at `address` of this machine ("": at all) and
+// `port` (0: any free one). Errors: invalid_argument (the address), unsupported (a libzmq without
 // CURVE), system.
 Result<Endpoint> make_endpoint(std::size_t nodes, const std::string& address,
                                std::uint16_t port = 0);

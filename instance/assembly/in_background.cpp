@@ -28,7 +28,7 @@
 namespace holon::instance {
 namespace {
 
-// Pipes and locks of whoever called would stay open for as long as the instance lives.
+// The caller's pipes and locks would stay open for as long as the instance lives.
 void leave_descriptors(std::vector<int> except) {
   std::sort(except.begin(), except.end());
   unsigned first = 3;
@@ -41,7 +41,7 @@ void leave_descriptors(std::vector<int> except) {
   close_range(first, ~0U, 0);
 }
 
-// What stands before the reason why an instance could not begin, in place of an uri.
+// Stands before the reason why an instance could not begin, in place of a uri.
 constexpr char kRefused = '!';
 
 int supervise_detached(const BrokerOptions& options, const config::Config& config,
@@ -64,7 +64,7 @@ int supervise_detached(const BrokerOptions& options, const config::Config& confi
     say("whoever started it has gone, and was not told of it; the instance ends");
     kill(getpid(), SIGTERM);
   };
-  // The log is that of the instance which has the state directory.
+  // The log belongs to the instance that has the state directory.
   const auto refused = [&tell](const Error& why) { tell(kRefused + to_string(why)); };
   return supervise(options, config, nodes, cpuset, ready, refused);
 }
@@ -78,7 +78,7 @@ transport::UniqueFd ending_signals_to_read() {
   return transport::UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// Waits until `fd` can be read, or a signal comes, which is returned; 0: none has come.
+// Waits until `fd` can be read, or a signal comes; returns the signal, or 0: none has come.
 int signal_before(int fd, const transport::UniqueFd& signals) {
   std::array<pollfd, 2> either = {pollfd{fd, POLLIN, 0}, pollfd{signals.get(), POLLIN, 0}};
   while (poll(either.data(), either.size(), -1) < 0 && errno == EINTR) continue;
@@ -109,8 +109,8 @@ int code_of(pid_t pid) {
   return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
 }
 
-// Of one that did not come up. `before`: the size of its log, in which what earlier starts said
-// stays unsaid.
+// Repeats the messages of an instance that did not come up. `before`: the size of its log before,
+// so that messages of earlier starts are left out.
 void repeat_messages(const std::string& log, std::uintmax_t before) {
   std::ifstream messages(log);
   messages.seekg(static_cast<std::streamoff>(before));

@@ -10,8 +10,8 @@
 namespace holon::instance {
 
 // Prints the instance's uri once it is up, and returns 0; the instance lives on, with its messages
-// in the state directory. One of kEndingSignals before that ends the instance, and then this
-// process; an instance whose caller has gone ends, too: nobody was told of it. Parameters as of
+// in the state directory. If one of kEndingSignals comes before that, the instance ends, and then
+// this process; so does an instance whose caller has gone: nobody knows of it. Parameters as of
 // supervise(). REQUIRES: kEndingSignals are blocked.
 int supervise_in_background(const BrokerOptions& options, const config::Config& config,
                             const Nodes& nodes, const std::string& cpuset);

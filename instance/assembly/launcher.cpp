@@ -18,10 +18,10 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kFarPatience = 10'000;  // after the broker's end, for agents on other nodes
+constexpr Duration kFarPatience = 10'000;  // for agents on other nodes, after the broker's end
 constexpr Duration kLastPatience = 3'000;  // for a launcher that was told to end
 
-// With the node that it is for, where that is one: enough to tell one ssh from another.
+// The launcher's name, with its node if it is for one: enough to tell one ssh from another.
 std::string launcher_name(const std::vector<std::string>& command,
                           const std::vector<std::string>& hosts) {
   const auto is_host = [&](const auto& word) {
@@ -37,7 +37,7 @@ std::string failure_of(const std::string& name, int status) {
                              : fmt::format("{} ended with code {}", name, WEXITSTATUS(status));
 }
 
-// It fits into a pipe: nobody has to read while it is written.
+// The line fits into a pipe: nobody has to read while it is written.
 Result<transport::UniqueFd> input_with(const std::string& line) {
   auto pipe = make_pipe();
   if (!pipe) return tl::unexpected(pipe.error());
@@ -81,8 +81,8 @@ Status Launcher::start() {
   return {};
 }
 
-// Leaves the invitation in the file and by MUNGE: whether the others see this node's files is not
-// known here.
+// Leaves the invitation in the file and for MUNGE: it is not known here whether the other nodes see
+// this node's files.
 Status Launcher::leave_invitation(const std::string& invitation) {
   const std::string& file = nodes_.invitation_file;
   const Status written = file.empty() ? Status() : write_for_owner(file, invitation);

@@ -1,5 +1,5 @@
-// launcher.hpp - the processes by which agents are started on other nodes: the site's launcher, or
-// an ssh for each.
+// launcher.hpp - the processes that start agents on other nodes: the site's launcher, or an ssh for
+// each.
 #pragma once
 #include <sys/types.h>
 
@@ -19,10 +19,10 @@ namespace holon::instance {
 class Launcher {
  public:
   struct Ended {
-    std::string failure;    // a line for people; "": it ended as it should
-    std::size_t nodes = 0;  // besides this one, whose agents it was to start
+    std::string failure;    // a line for people; "": the process ended as it should
+    std::size_t nodes = 0;  // other nodes whose agents it was to start
   };
-  // `say` takes a line for people. `on_ended`: one of them has.
+  // `say` takes a line for people. `on_ended`: a process has ended.
   Launcher(transport::Reactor& reactor, std::function<void(const std::string&)> say,
            std::function<void(const Ended&)> on_ended)
       : reactor_(reactor), say_(std::move(say)), on_ended_(std::move(on_ended)) {}
@@ -30,20 +30,20 @@ class Launcher {
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
-  // Makes what an instance of these nodes needs to let their agents in: keys, and a socket that
-  // listens at `address` ("": at all of this machine's). Errors: invalid_argument, system.
+  // Makes what lets the agents of these nodes in: keys, and a socket that listens at `address` ("":
+  // at all addresses of this machine). Errors: invalid_argument, system.
   Result<BrokerOptions::Secrets::Keys> prepare(const Nodes& nodes, const std::string& address);
   int socket() const { return endpoint_ ? endpoint_->socket.fd.get() : -1; }  // -1: not prepared
 
-  // What each of them is handed. REQUIRES: prepared.
+  // What each process is handed. REQUIRES: prepared.
   std::string invitation() const { return launch::write_invitation(endpoint_->invitation); }
 
   // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();
 
-  // The broker has ended, and has sent the agents home: each of the processes ends when what it has
-  // started on its node is gone. One that does not within 10 s is named, told to end, and killed 3
-  // s later. `orphan_timeout`: after which an agent that it may have left there ends by itself.
+  // The broker has ended, and has sent the agents home: each process ends when what it started on
+  // its node is gone. One that does not within 10 s is named, told to end, and killed 3 s later.
+  // `orphan_timeout`: after this an agent that the process may have left there ends by itself.
   void see_out(Duration orphan_timeout);
 
   std::vector<pid_t> pids() const;
@@ -66,7 +66,7 @@ class Launcher {
   std::shared_ptr<const Endpoint> endpoint_;
   std::unique_ptr<transport::Handover> handover_;  // of the invitation
   std::list<Process> processes_;
-  transport::Subscription patience_;  // with those that do not end
+  transport::Subscription patience_;  // with processes that do not end
 };
 
 }  // namespace holon::instance

@@ -22,7 +22,7 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kLongestHostfile = 64 << 20;  // bytes of a pipe
-constexpr Duration kPipePatience = 10'000;          // for somebody to write to it
+constexpr Duration kPipePatience = 10'000;          // until somebody writes to it
 
 std::string name_of_this_node(const batch::Allocation& allocation) {
   if (!allocation.node.empty()) return allocation.node;
@@ -31,13 +31,13 @@ std::string name_of_this_node(const batch::Allocation& allocation) {
   return name.data();
 }
 
-// Of what was typed, as much as a line has room for.
+// As much of what was typed as a line has room for.
 std::string as_typed(const std::string& text) {
   constexpr std::size_t kRoom = 200;
   return printable(text.size() <= kRoom ? text : text.substr(0, kRoom) + "...");
 }
 
-// What could not be one: it would be an option or more words for ssh, or a user's slip.
+// Refuses names of no host: they would be an option or more words for ssh, or are a user's slip.
 Status check_hosts(const std::vector<std::string>& hosts, const char* where) {
   constexpr std::size_t kLongestHostName = 255;
   const auto may_be_in_it = [](char c) {
@@ -59,8 +59,8 @@ std::vector<std::string> agent_command(const std::string& binary) {
   return {binary, "agent", "--join"};
 }
 
-// ssh hands every host the same words: each is told its rank, for it may know itself by another
-// name.
+// ssh hands every host the same words: each host is told its rank, for it may have another name for
+// itself.
 Result<Nodes> by_ssh(std::vector<std::string> hosts, const std::string& here,
                      const config::Config& config, const std::string& binary) {
   std::erase_if(hosts, [&](const auto& host) {
@@ -84,15 +84,15 @@ Result<Nodes> by_ssh(std::vector<std::string> hosts, const std::string& here,
   return nodes;
 }
 
-// This one alone, with a endpoint for those that people let in.
+// This node alone, with an endpoint for nodes that people let in.
 Nodes joinable_node(const std::string& here) {
   Nodes nodes;
   nodes.hosts = {here};
   return nodes;
 }
 
-// Where the launcher takes one node at a time, none is needed for this one: its agent is the
-// supervisor's. An agent that the launcher starts late on this node would outlive the instance.
+// Leaves this node out where the launcher takes one node at a time: its agent is the supervisor's.
+// An agent that the launcher starts late on this node would outlive the instance.
 void leave_out_own(const batch::Allocation& allocation, batch::Step& step) {
   if (step.commands.size() != allocation.nodes.size()) return;
   step.commands.erase(step.commands.begin() + static_cast<std::ptrdiff_t>(*allocation.node_index));

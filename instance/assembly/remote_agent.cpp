@@ -21,7 +21,7 @@
 namespace holon::instance {
 namespace {
 
-// The broker is there before the launcher is, and its network may not be reachable from here.
+// The broker may be reachable later: it is there before the launcher, but maybe not its network.
 constexpr Duration kJoinPatience = 60'000;
 
 std::string own_name(const Surroundings& around) {

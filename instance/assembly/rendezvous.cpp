@@ -26,9 +26,9 @@ namespace {
 constexpr const char* kKey = "holon-invitation";
 constexpr const char* kHandover = "invitation of Slurm step ";  // what MUNGE is asked for
 constexpr Duration kNextLook = 100;                             // ms between two looks for the file
-// Looks before the first question by MUNGE: where the nodes share the home, the file is there then.
+// Looks before the first question by MUNGE: on a shared home the file is there by then.
 constexpr std::size_t kFirstAsk = 2;
-constexpr std::size_t kRound = 10;  // looks; at the first ones of a round each port is asked once
+constexpr std::size_t kRound = 10;  // looks; each port is asked once, at the first looks of a round
 constexpr Duration kAskPatience = 1'000;  // ms for a connection, and again for the answer
 
 Time monotonic_ms() {
@@ -39,7 +39,7 @@ std::string host_key(std::uint64_t rank) {
   return fmt::format("holon-host-{}", rank);
 }
 
-// Whatever a launcher makes of other characters.
+// Survives whatever a launcher does to other characters.
 std::string hex_of(const std::string& text) {
   std::string digits;
   for (const char c : text) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -55,12 +55,12 @@ std::string text_of(const std::string& hex) {
   return text;
 }
 
-// All tasks, and what they tell each other through their launcher.
+// All tasks, and the means by which they exchange values through their launcher.
 struct Tasks {
   std::uint64_t rank = 0, size = 1;
   std::function<Status(const std::string& key, const std::string& value)> put;
   std::function<Status()> fence;
-  // What the task `of` has put before the last fence.
+  // The value that the task `of` has put before the last fence.
   std::function<Result<std::string>(std::uint64_t of, const std::string& key)> get;
   std::function<Status()> finalize;
 };
@@ -82,7 +82,7 @@ Tasks tasks_of(pmi::PmixClient& client) {
           [&] { return client.finalize(); }};
 }
 
-// The nodes of the tasks in the order of their first ones; `mine`: of this task.
+// The nodes of the tasks, in the order of their first tasks; `mine`: the node of this task.
 struct Seats {
   std::vector<std::string> hosts;
   std::size_t mine = 0;
@@ -162,20 +162,20 @@ Result<Rendezvous> meet_by_pmix(const std::string& host, const config::Config& c
   return client ? meet_over(tasks_of(*client), host, config) : tl::unexpected(client.error());
 }
 
-// Of Open MPI's mpirun, `srun --mpi=pmix` and others.
+// True under Open MPI's mpirun, `srun --mpi=pmix` and others.
 bool has_pmix(const batch::Environment& environment) {
   return environment.has("PMIX_NAMESPACE") && environment.has("PMIX_RANK");
 }
 
-// A job that was requeued has the same number: what its first run left is not for the second.
+// A requeued job has the same number: what its first run left is not for the second.
 std::string run_of(const batch::Environment& environment) {
   const std::string& again = environment.at("SLURM_RESTART_COUNT");
   return again.empty() || again == "0" ? "" : "." + again;
 }
 
-// A step of Slurm without PMI: where its tasks look for the invitation.
+// A step of Slurm without PMI, and where its tasks look for the invitation.
 struct SlurmStep {
-  std::string name;  // no other one has it
+  std::string name;  // no other step has it
   std::string file;  // "": there is no home to keep it in
   std::vector<std::string> hosts;
 };
@@ -213,8 +213,8 @@ class MungeQuestion {
         munge_(transport::Munge::load(socket)),
         why_(munge_ ? Error{Errc::disconnected, "nobody was asked yet", host_} : munge_.error()) {}
 
-  // At the `look`th look for the file, from 0. A daemon that does not answer now, and what somebody
-  // else says at a port, are no reason to ask no more.
+  // Asks at the `look`th look for the file, from 0. A daemon that does not answer now, or another
+  // program at a port, is no reason to stop asking.
   std::optional<launch::Invitation> ask(std::size_t look, Duration patience) {
     const std::size_t turn = (look + kRound - kFirstAsk) % kRound;
     if (!munge_ || look < kFirstAsk || turn >= ports_.size()) return std::nullopt;
@@ -232,7 +232,7 @@ class MungeQuestion {
   std::string host_, name_;
   std::vector<std::uint16_t> ports_;
   Result<transport::Munge> munge_;
-  Error why_;  // of the last answer; of a port where nobody listens only where there was none else
+  Error why_;  // of the last answer; that nobody listens only if no port answered
 };
 
 Result<launch::Invitation> wait_for_invitation(const SlurmStep& step,
@@ -270,7 +270,7 @@ Result<Rendezvous> meet_in_step(const batch::Environment& environment, const std
   return rendezvous;
 }
 
-// As it was typed, but for the name of the program, which is looked for in another PATH there.
+// The command as it was typed, but for the program's name, which would be searched in another PATH.
 Result<std::vector<std::string>> own_command() {
   std::error_code error;
   const auto binary = std::filesystem::read_symlink("/proc/self/exe", error);

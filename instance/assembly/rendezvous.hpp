@@ -1,7 +1,7 @@
 // rendezvous.hpp - several tasks that a launcher has started together (`srun -N4 holon start`,
-// `mpiexec -n 4 holon start`) find each other: the first one becomes the broker, of the others one
-// on each node its agent there. So they do where `holon start` runs on a host that has none of the
-// granted nodes, as in a shell that salloc has opened on a login node.
+// `mpiexec -n 4 holon start`) find each other: the first becomes the broker, and one other task on
+// each node its agent there. The same happens where `holon start` runs on a host that is none of
+// the granted nodes, as in a shell that salloc has opened on a login node.
 #pragma once
 #include <optional>
 
@@ -16,32 +16,31 @@
 namespace holon::instance {
 
 struct Rendezvous {
-  bool is_first = false;  // this task is the one that becomes the broker, of these `nodes`
+  bool is_first = false;  // this task becomes the broker, of these `nodes`
   Nodes nodes;
-  // Of another task; nullopt: it is not needed, for an earlier one has its node.
+  // For another task; nullopt: it is not needed, for an earlier one has its node.
   std::optional<launch::Invitation> invitation;
-  std::int64_t rank = -1;  // of its node in the instance; negative: the broker knows it by its name
+  std::int64_t rank = -1;  // of the task's node; negative: the broker knows the node's name
 };
 
-// Is there something by which they could meet?
+// Is there something by which the tasks could meet?
 bool can_meet(const batch::Environment& environment, const Surroundings& around);
-// What that is, in words: "by PMIx". REQUIRES: can_meet(). Asks the daemon of MUNGE where that may
-// be needed.
+// How they would meet, in words: "by PMIx". REQUIRES: can_meet(). Asks the daemon of MUNGE where
+// that may be needed.
 std::string way_to_meet(const batch::Environment& environment, const config::Config& config);
 
-// By PMI-1, by PMIx, or, in a step of Slurm without PMI, by a file in the user's home where the
-// nodes share it, and else by MUNGE, at the first node of the step.
-// Waits for the others for `instance.gather-timeout`. nullopt: can_meet() says no. Errors:
-// timed_out and others, with the remedy.
+// Meets by PMI-1, by PMIx, or, in a step of Slurm without PMI, by a file in the user's home where
+// the nodes share it, and else by MUNGE, at the first node of the step. Waits for the other tasks
+// for `instance.gather-timeout`. nullopt: can_meet() is false. Errors: timed_out and others, with
+// the remedy.
 Result<std::optional<Rendezvous>> meet(const batch::Environment& environment,
                                        const Surroundings& around, const config::Config& config);
 
 // Are there nodes, none of which is this host, and a launcher that reaches them from here?
 bool is_login_host(const StartOptions& options, const Surroundings& around);
 
-// This process becomes the launcher, in one step that runs the same command on each of the nodes,
-// where they meet (rendezvous.hpp). `terminal`: it has one for the initial program. Returns only
-// with an error: not_found, system.
+// Becomes the launcher, in one step that runs the same command on each node, where the tasks meet
+// (above). `terminal`: the initial program has one. Returns only with an error: not_found, system.
 Error start_on_nodes(const batch::Allocation& allocation, bool terminal);
 
 }  // namespace holon::instance

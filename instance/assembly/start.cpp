@@ -1,5 +1,5 @@
-// `holon start` before there are processes: what was asked for is checked, directories are made,
-// and an instance in the background is given a session of its own.
+// `holon start` before there are processes: options are checked, directories are made, and an
+// instance in the background gets a session of its own.
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of each process of an instance: its own, and some clients.
+// What each process of an instance needs: its own, and some clients.
 constexpr std::uint64_t kLeastDescriptors = 128;
 
 std::string environment_variable(const char* name) {
@@ -51,15 +51,15 @@ std::string environment_variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// state_dir_source() tells it by its name.
+// The default directory; state_dir_source() recognises it by its name.
 Result<std::string> default_state_dir(const std::string& runtime_dir) {
   const auto home = state_home();
   if (!home) return home;
   return default_state_dirs(*home) + "/" + fs::path(runtime_dir).filename().string();
 }
 
-// One that is there already keeps its mode: it may be somebody's home. What is put into it is
-// readable by its owner only (the broker's umask).
+// A directory that exists keeps its mode: it may be somebody's home. Files in it are readable by
+// their owner only (the broker's umask).
 Status make_state_dir(const std::string& dir, const std::string& where) {
   std::error_code error;
   fs::create_directories(fs::path(dir).parent_path(), error);
@@ -74,7 +74,7 @@ Status make_state_dir(const std::string& dir, const std::string& where) {
       where);
 }
 
-// What the agent has handed over to a child; nothing to a root.
+// What the agent has handed over to a child; empty for a root.
 Result<launch::Environment> take_handed(const StartOptions& options) {
   if (!options.grant) return launch::Environment();
   auto handed = launch::take_secrets();
@@ -113,7 +113,7 @@ Status write_file(const std::string& file, const std::string& text) {
   return {};
 }
 
-// The state directory, made, and what the broker is told, in the runtime directory.
+// Makes the state directory, and writes what the broker is told to the runtime directory.
 Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf) {
   std::string& state = options.start.state_dir;
   const bool is_typed = !state.empty() && !options.start.grant;
@@ -127,7 +127,7 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
   state = fs::absolute(state + "/.", error).lexically_normal().parent_path().string();
   if (auto made = make_state_dir(state, is_typed ? typed : state); !made) return made;
   BrokerOptions told = options;
-  told.start.command.clear();  // ours to run; its words may be any bytes
+  told.start.command.clear();  // the supervisor runs it; its words may be any bytes
   auto kept = keep_files(told.runtime_dir, conf);
   if (!kept) return tl::unexpected(kept.error());
   told.start.conf = std::move(*kept);
@@ -153,7 +153,7 @@ Result<BrokerOptions> with_directories(StartOptions options,
   if (prepared->start.system) open_to_everybody(prepared->runtime_dir);
   const mode_t usual = umask(077);
   const auto furnished = furnish(*prepared, conf);
-  umask(usual);  // of what runs in the instance
+  umask(usual);  // for what runs in the instance
   if (!furnished) {
     std::error_code ignored;
     fs::remove_all(prepared->runtime_dir, ignored);
@@ -167,7 +167,7 @@ bool is_this_machine(const StartOptions& options) {
          options.resources == kThisMachine;
 }
 
-// The option by which it has declared resources, and how it gets this machine's.
+// The option by which resources are declared, and how the user gets this machine's.
 struct Declared {
   std::string option, otherwise;
 };
@@ -180,8 +180,8 @@ Declared declared_by(const StartOptions& options) {
                       kThisMachine)};
 }
 
-// Declared resources are pretended on this machine. An allocation that nothing can be started in is
-// used as far as this node goes.
+// Declared resources are simulated on this machine. Of an allocation in which nothing can be
+// started only this node is used.
 Result<Nodes> nodes_for(const StartOptions& options, const config::Config& config,
                         const Surroundings& around) {
   if (!is_this_machine(options)) {
@@ -213,25 +213,25 @@ Result<std::optional<Rendezvous>> meet_others(const StartOptions& options,
   return meet(batch::current_environment(), around, config);
 }
 
-// What a user has put into that file is the policy of the user's own instance: this process is the
-// user's, and so is what it can read.
+// Adds the user's policy file to the user's own instance: this process is the user's, and can read
+// only what the user can.
 void add_own_policy(std::vector<std::string>& conf) {
   const std::string home = environment_variable("XDG_CONFIG_HOME");
   const std::string file =
       (home.empty() ? environment_variable("HOME") + "/.config" : home) + "/holon/policy.lua";
   std::error_code error;
-  // A folder on the way that cannot be entered is told of as the file would be.
+  // A folder on the way that cannot be entered is reported as the file would be.
   if (fs::exists(file, error) || error) conf.push_back("queue.policy=" + file);
 }
 
-// Of several that a launcher has started together the first one has the initial program, and the
+// Of several tasks that a launcher has started together, the first has the initial program and the
 // terminal.
 bool is_later_task() {
   const batch::LaunchPlace place = batch::find_place(batch::current_environment());
   return place.is_one_of_several() && place.rank.value_or(0) > 0;
 }
 
-// One of several tasks that is not the broker's.
+// Runs one of several tasks that does not become the broker.
 int serve(const Rendezvous& met) {
   if (!met.invitation) return 0;
   RemoteAgentOptions agent;
@@ -239,7 +239,7 @@ int serve(const Rendezvous& met) {
   return remote_agent_with(*met.invitation, agent);
 }
 
-// The process of a child that its parent has started on another node than its first.
+// Runs the process of a child that its parent has started on another node than the first.
 int serve(const StartOptions& options, launch::Environment& handed, const ChildPlace& place) {
   ChildAgentOptions agent;
   agent.parent_uri = handed["HOLON_PARENT_URI"];
@@ -251,7 +251,7 @@ int serve(const StartOptions& options, launch::Environment& handed, const ChildP
   return child_agent_main(agent);
 }
 
-// A child has an agent where its parent has started one.
+// The nodes of a child: it has an agent where its parent has started one.
 Nodes nodes_of_child(const ChildPlace& place) {
   Nodes nodes;
   nodes.hosts = place.hosts;
@@ -259,7 +259,7 @@ Nodes nodes_of_child(const ChildPlace& place) {
   return nodes;
 }
 
-// A root only: a child has what its parent grants.
+// Fits a root into its surroundings: a child has what its parent grants.
 Status fit_in(const Surroundings& around, const StartOptions& options, Nodes& nodes) {
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   if (const auto unused = unused_nodes(around.allocation);
@@ -273,8 +273,8 @@ Status fit_in(const Surroundings& around, const StartOptions& options, Nodes& no
   return {};
 }
 
-// Two agents on one machine would give out its cores twice. What an instance that goes on has is in
-// its journal.
+// Two agents on one machine would give out its cores twice. An instance that continues has its
+// resources in the journal.
 Status check_agents(const StartOptions& options, bool goes_on) {
   const bool is_machine = options.resources.empty() || options.resources == kThisMachine;
   if (options.agents > 0 && (options.agents == 1 || !is_machine || goes_on)) return {};
@@ -318,7 +318,7 @@ int start_main(StartOptions options) {
   if (!conf) return refuse(conf.error());
   auto config = config::config_of(*conf);
   if (!config) return refuse(config.error());
-  // libzmq ends a process that runs out of them: it is said before anything is made.
+  // libzmq ends a process that runs out of descriptors: report it before anything is made.
   if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)
     return refuse(enough.error());
   if (const auto usable = check_resources(options.resources); !usable)
@@ -326,11 +326,11 @@ int start_main(StartOptions options) {
   StarterEnds starter;
   const bool detaches = options.background && !options.grant;
   if (options.system) {
-    options.background = true;  // it has no initial program
+    options.background = true;  // an instance for users has no initial program
     auto begun = begin_for_users(options, *config, *conf, detaches);
     if (!begun) return refuse(begun.error());
     starter = *begun;
-    // Read with the rights of the account, whose file it is.
+    // Read with the rights of the account, which owns the file.
     options.keeps_declared = options.resources.empty() && keeps_declared(options.state_dir);
     config->tracking = config::TrackingKind::process;  // its keepers know
   }
@@ -371,14 +371,14 @@ int start_main(StartOptions options) {
   if (!options.grant && !goes_on)
     if (const auto known = check_required(options.resources, config->scheduler); !known)
       return refuse(known.error());
-  // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
-  // itself, also where it runs as the job of another tree.
+  // Only a child counts core numbers as its parent does. A root numbers the cores it may use
+  // itself, even if it runs as a job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
-  // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
-  // everything ends that it has started.
+  // A background instance that is a parent's or a launcher's task stays until the instance ends:
+  // all that it has started ends with it.
   const bool stays = !options.background || is_task || (options.system && !detaches);
-  // A signal waits for the supervisor from now on, or for who waits for that, which removes what is
-  // made here.
+  // From now on a signal waits for the supervisor, or for the process that waits for that one and
+  // removes what is made here.
   block_signals(kEndingSignals);
   auto prepared =
       with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed), starter);

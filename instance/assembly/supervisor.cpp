@@ -41,15 +41,15 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kExitTimeLimit = 124;          // the initial program was ended by it
+constexpr int kExitTimeLimit = 124;          // its time limit ended the initial program
 constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
 constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;   // after the broker's end
 constexpr Duration kAskLook = 50;            // does the broker ask for another agent?
 constexpr Duration kFilesLook = 1'000;       // how long the runtime directory may be gone
-constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
+constexpr Duration kFilesTouch = 3'600'000;  // old files are removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
-constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
+constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to write its stack
 
 struct ChildProcess {
   pid_t pid = 0;
@@ -63,7 +63,7 @@ struct AgentProcess {
   std::uint32_t rank;
   ChildProcess process;
   CrashGuard guard;
-  LostTasks lost_tasks;  // of the one before
+  LostTasks lost_tasks;  // of the agent before
   transport::Subscription start;
 };
 
@@ -142,15 +142,15 @@ class Supervisor {
     registration_ = Registration::of(options_.start, claim_.mark);
     end_earlier_runs();
     earlier_runs_.when_gone([this] {
-      // Those of users, into whose processes this account cannot look.
+      // Users' tasks of earlier runs: this account cannot look into their processes.
       starter_.when_none_left({launch::jobs_prefix(lineage_), options_.start.state_dir}, say,
                               [this] { begin_or_give_up([this] { return start_all(); }); });
     });
     return {};
   }
 
-  // Before anything is given away: also the broker and agent of a supervisor that was killed. Those
-  // of a child are part of its job and ended with that.
+  // Ends all of earlier runs before cores are given away: also the broker and agent of a supervisor
+  // that was killed. Those of a child are part of its job and ended with it.
   void end_earlier_runs() {
     if (claim_.is_new) return;
     earlier_runs_.end({.prefix = launch::jobs_prefix(lineage_),
@@ -185,7 +185,7 @@ class Supervisor {
   }
 
   void on_signal(int signal) {
-    // Ctrl-C at a terminal is for the initial program in the foreground, which gets it too.
+    // Ctrl-C at a terminal is for the initial program in the foreground, which gets it as well.
     if (signal == SIGINT && program_.pid > 0 && isatty(STDIN_FILENO)) return;
     if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGXCPU)
       say(fmt::format("got SIG{}, a batch system's warning; the instance ends",
@@ -196,8 +196,8 @@ class Supervisor {
 
   // ---- broker ----
 
-  // If the broker's socket went with the other files, the broker ends and the next one makes a new
-  // socket.
+  // If the broker's socket was removed with the other files, the broker ends and its successor
+  // makes a new one.
   void keep_files() {
     if (ending_ || files_.whole()) return files_trouble_.is_over();
     if (const auto made = files_.restore(); !made) {
@@ -211,7 +211,7 @@ class Supervisor {
     files_trouble_.is_over();
   }
 
-  // The journal and what is in it are the broker's to make again.
+  // The journal, and all that is in it, is the broker's to make again.
   void keep_state_dir() {
     const std::string& dir = options_.start.state_dir;
     if (ending_ || !claim_.lock) return;
@@ -283,7 +283,7 @@ class Supervisor {
     }
   }
 
-  // As it dies of SIGABRT the broker writes its stack.
+  // Dying of SIGABRT, the broker writes its stack.
   void end_hanging_broker() {
     const char* how =
         pulse_->turns() == 0 ? " as it begins: it has got no further" : ": it has made no turn";
@@ -293,7 +293,7 @@ class Supervisor {
     kill_broker_ = reactor_.after(kStackPatience, [this] { kill(broker_.pid, SIGKILL); });
   }
 
-  // Whoever leaves a shell does not think of what else ends with it.
+  // A person who leaves a shell may not think of what else ends with it.
   void tell_person(const std::string& resources) const {
     const bool shell = options_.start.command.empty() && !options_.start.background;
     if (shell && !options_.start.grant)
@@ -304,12 +304,12 @@ class Supervisor {
     broker_.pid = 0;
     watchdog_->stop();
     kill_broker_.cancel();
-    // Once, also where it took so long to say its stack that it was killed.
+    // Counted once, even if writing the stack took so long that the broker was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     if (ending_) return finish_agents();
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     if (code == kTimeIsOver || code == kEndedInOrder) {
-      // Told to end before its agent was there. A child that is only a place to work in has ended
+      // The broker ended before its agent was there. A child that only gives room to work has ended
       // as it was told to; a program that never ran has not.
       timed_out_ = code == kTimeIsOver && (program_.pid > 0 || !up_);
       if (timed_out_) say("its time limit was reached; the instance ends");
@@ -320,7 +320,7 @@ class Supervisor {
       code_ = kExitFailed;
       return stop();
     }
-    // Jobs run on meanwhile: a full disk is no crash, however long it is full. A successor that was
+    // Jobs run on meanwhile: a full disk is no crash, however long it lasts. A successor that was
     // asked for begins at once.
     if (code == kTryAgain || code == kBeginAgain) {
       const bool at_once = code == kBeginAgain || reactor_.now() - broker_started_ > kDiskPatience;
@@ -353,7 +353,7 @@ class Supervisor {
     return watch(agent.process, [this, &agent](int status) { agent_ended(agent, status); });
   }
 
-  // Whoever comes to be missing the broker finds out.
+  // The broker finds out which agents are missing.
   void launcher_ended(const Launcher::Ended& how) {
     if (ending_) return finish_if_all_gone();
     if (how.failure.empty()) return;
@@ -362,7 +362,7 @@ class Supervisor {
                            : "; it was to start agents on other nodes, which are not waited for"));
   }
 
-  // Where the cgroups of its jobs are; "": they have none.
+  // The directory of the cgroups of the agent's jobs; "": they have none.
   std::string cgroup_of(const AgentProcess& agent) const {
     return cgroup_ ? cgroup_->dir_of_agent(agent.rank) : "";
   }
@@ -373,15 +373,15 @@ class Supervisor {
     auto next = [this, &agent, status] {
       if_needed(agent, [this, &agent, status] { agent_crashed(agent, status); });
     };
-    // The broker sent it home because it is ending itself, which we are about to hear; if it is
-    // not, the next one starts.
+    // The broker sent the agent home because it is ending itself, of which we are about to hear; if
+    // it is not, the next agent starts.
     const bool was_sent_home = WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone;
     if (ending_ || !was_sent_home) return next();
     agent.start = reactor_.after(kAgentPatience, std::move(next));
   }
 
-  // At the end another one is needed only where the broker asks for it, a moment after the one
-  // before has ended.
+  // At the end another agent starts only if the broker asks for it, a moment after the one before
+  // has ended.
   void if_needed(AgentProcess& agent, std::function<void()> start) {
     if (!ending_) return start();
     if (agent.rank != 0 || broker_.pid <= 0) return;
@@ -390,8 +390,8 @@ class Supervisor {
         kAskLook, [this, &agent, start = std::move(start)] { if_needed(agent, start); });
   }
 
-  // When an agent dies the processes it has started become the supervisor's children. The broker
-  // gives their cores away when the next agent of its rank says hello.
+  // When an agent dies its processes become the supervisor's children. The broker gives their cores
+  // away when the next agent of its rank says hello.
   void agent_crashed(AgentProcess& agent, int status) {
     agent.lost_tasks.end_adopted(launch::jobs_prefix(lineage_), cgroup_of(agent),
                                  [this] { return own_processes(); });
@@ -406,7 +406,7 @@ class Supervisor {
       });
       return {};
     };
-    // Without the agent beside it a broker can do little; of any other one the nodes go down.
+    // Without the agent beside it a broker can do little; without another one its nodes go down.
     restart(agent.guard, name, status, agent.start, std::move(start), agent.rank == 0);
   }
 
@@ -425,7 +425,7 @@ class Supervisor {
       if (agent->process.pid > 0) kill(agent->process.pid, signal);
   }
 
-  // The broker sent them home; a broker that crashed could not.
+  // Agents were sent home by the broker; a broker that crashed could not do that.
   void finish_agents() {
     signal_agents(SIGTERM);
     agents_timer_ = reactor_.after(kAgentPatience, [this] { signal_agents(SIGKILL); });
@@ -433,12 +433,12 @@ class Supervisor {
     finish_if_all_gone();
   }
 
-  // What has crashed too often: an agent that can be done without is left alone.
+  // Gives up a process that has crashed too often: an agent that can be spared is left alone.
   void give_up(const std::string& what, bool needed) {
     const auto said =
         fmt::format("{}, {} times within {} s; giving up", what, kCrashes + 1, kCrashWindow / 1000);
     if (!needed) return say(said);
-    pulse_->give_up_agent();  // if it was the broker, that reads it no more
+    pulse_->give_up_agent();  // a broker that is given up reads it no more
     ending_ ? say(said) : lose(said);
   }
 
@@ -465,7 +465,7 @@ class Supervisor {
     if (ending_ && broker_.pid <= 0) return;
     if (auto started = start(); !started) {
       say(to_string(started.error()));
-      pulse_->give_up_agent();  // no broker is to wait for one at its end
+      pulse_->give_up_agent();  // so that no broker waits for an agent at its end
       if (ending_) return;
       code_ = up_ ? kExitGaveUp : kExitFailed;
       stop();
@@ -485,7 +485,7 @@ class Supervisor {
       const char* shell = std::getenv("SHELL");
       command = {shell != nullptr && *shell != '\0' ? shell : "/bin/sh"};
     }
-    // On a terminal it has to share our process group, or it could not read from it.
+    // On a terminal the program must share our process group, or it could not read from it.
     own_group_ = isatty(STDIN_FILENO) == 0;
     auto child = spawn({.argv = command, .own_group = own_group_, .keeps_ignored = true});
     if (!child) return tl::unexpected(child.error());
@@ -505,15 +505,15 @@ class Supervisor {
 
   // ---- the end ----
 
-  // Ends everything in order; a second call hurries the broker up. `broker_signal` says why, and is
-  // sent alone: of two signals that are pending the broker may read either one first.
+  // Ends everything in order; a second call hurries the broker. `broker_signal` tells the reason,
+  // and is sent alone: of two pending signals the broker may read either first.
   void stop(int broker_signal = SIGTERM) {
     const bool again = std::exchange(ending_, true);
     if (!again) signal_program(SIGTERM);  // before anybody can see the broker end
     if (broker_.pid > 0) kill(broker_.pid, again ? SIGTERM : broker_signal);
     if (again) return;
-    // One that is stopped (SIGSTOP) would take no part, and each instance above wait for it.
-    // No other is signalled: srun says so to its user.
+    // A stopped process (SIGSTOP) would take no part, and each instance above would wait for it.
+    // Others get no SIGCONT: srun tells its user of it.
     for (const pid_t pid : own_processes())
       if (const auto stat = launch::stat_of(pid); stat && stat->state == 'T')
         kill(own_group_ && pid == program_.pid ? -pid : pid, SIGCONT);
@@ -553,11 +553,11 @@ class Supervisor {
   OwnLog log_;
   StateClaim claim_;
   Registration registration_;
-  std::string lineage_;  // of our processes
+  std::string lineage_;  // of this instance's processes
   std::optional<InstanceCgroup> cgroup_;
   LostTasks earlier_runs_;
   Launcher launcher_;
-  Pipe lifeline_;  // its end of file tells the broker that we are gone
+  Pipe lifeline_;  // its end of file tells the broker that the supervisor is gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
   transport::UniqueFd ready_;
@@ -565,7 +565,7 @@ class Supervisor {
   std::vector<std::unique_ptr<AgentProcess>> agents_;  // by rank
   CrashGuard broker_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;
-  bool hangs_ = false;  // the broker there is, and was told to end
+  bool hangs_ = false;  // this broker hangs, and was told to end
   bool timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
@@ -580,10 +580,10 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
               const std::string& cpuset, std::function<void(const std::string&)> on_ready,
               const std::function<void(const Error&)>& on_refused) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // For the rest of this process's life: one that comes when the supervisor has stopped listening
-  // finds an end that is under way, and must not cut it off.
+  // Blocked for good: a signal that comes when the supervisor has stopped listening finds an end
+  // that is under way, and must not cut it off.
   block_signals(kEndingSignals);
-  // Whoever read our messages may have gone, or their disk be full; what we start has both back.
+  // The reader of our messages may be gone, or a disk full; what we start has both signals back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
   int code = kExitFailed;
   auto reactor = transport::Reactor::create();

@@ -29,7 +29,7 @@ int cannot_join(const Error& error) {
 
 int system_join_main(RemoteAgentOptions options, const SystemJoin& system) {
   transport::take_standard_descriptors();
-  // Its file may be root's alone.
+  // Root reads the invitation: its file may be root's alone.
   auto invitation = launch::take_invitation(options.invitation);
   if (!invitation) return cannot_join(invitation.error());
   if (!options.uri.empty()) invitation->addresses = {options.uri};

@@ -10,11 +10,11 @@ namespace holon::instance {
 
 struct SystemJoin {
   std::string account = "holon", runtime_place = "/run/holon";  // as of StartOptions
-  std::vector<std::string> conf;  // as of StartOptions: whom root starts tasks for on this node
+  std::vector<std::string> conf;  // as in StartOptions: whom root starts tasks for here
 };
 
-// Takes the invitation as root, makes the starter, and is from then on the account that keeps an
-// agent here. Returns the process's exit code, a launch::AgentExit.
+// As root takes the invitation and makes the starter; then becomes the account that keeps an agent
+// here. Returns the process's exit code, a launch::AgentExit.
 int system_join_main(RemoteAgentOptions options, const SystemJoin& system);
 
 }  // namespace holon::instance

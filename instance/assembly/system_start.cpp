@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kStateDir = "/var/lib/holon";
 constexpr const char* kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-// What `getpwnam` has found, kept.
+// A copy of what getpwnam() has found.
 struct InstanceAccount {
   std::string name, home;
   uid_t uid = 0;
@@ -62,7 +62,7 @@ Status check_together(const StartOptions& options, const config::Config& config)
   return {};
 }
 
-// Of root's making, or an earlier run's: a folder that nobody else can have prepared.
+// The folder is made by root, or by an earlier run: nobody else can have prepared it.
 Status make_place(const std::string& path, const InstanceAccount& account, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
@@ -115,13 +115,13 @@ Status become(const InstanceAccount& account) {
     return system_error("cannot become the account", account.name);
   if (setuid(0) == 0 || geteuid() != account.uid || getuid() != account.uid)
     return fail(Errc::system, "this process is still root", account.name);
-  // Nor does any program that it starts: setuid gives nothing.
+  // No program that it starts becomes root, either: setuid gives nothing.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return system_error("no_new_privs");
   prctl(PR_SET_DUMPABLE, 1);
   return {};
 }
 
-// Root's is nobody's business.
+// Root's own environment is nobody's business.
 void make_environment(const InstanceAccount& account, const std::string& place) {
   std::map<std::string, std::string> kept = {{"PATH", kPath},        {"HOME", account.home},
                                              {"USER", account.name}, {"LOGNAME", account.name},
@@ -132,7 +132,7 @@ void make_environment(const InstanceAccount& account, const std::string& place) 
   for (const auto& [name, value] : kept) setenv(name.c_str(), value.c_str(), 1);
 }
 
-// It would keep a pipe of whoever has called open for as long as it lives.
+// The starter would keep its caller's pipes open for as long as it lives.
 void leave_streams(bool detached) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) return;
@@ -150,10 +150,10 @@ Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detache
     return system_error("connections to the starter");
   const pid_t pid = fork();
   if (pid < 0) return system_error("the starter");
-  // Of a process that ends all of its children it is none.
+  // A caller that ends all of its children must not be the starter's parent.
   if (pid == 0 && whose == WhoseChild::nobodys)
     if (const pid_t own = fork(); own != 0) _exit(own < 0 ? 1 : 0);
-  // The agent's before the supervisor's: who counts has all counted.
+  // The agent's connection comes first: a count over the supervisor's has everything in it.
   if (pid == 0) {
     leave_streams(detached);
     starter::serve({agent[1], supervisor[1]}, settings);

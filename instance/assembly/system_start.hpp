@@ -1,5 +1,5 @@
-// system_start.hpp - the beginning of an instance that serves several users: root makes its places
-// and the starter, and is root no more.
+// system_start.hpp - the beginning of an instance that serves several users: root makes its
+// directories and the starter, and then gives up being root.
 #pragma once
 #include "base/result.hpp"
 #include "config/config.hpp"
@@ -8,28 +8,27 @@
 
 namespace holon::instance {
 
-// Connections to the starter, this process's.
+// This process's connections to the starter.
 struct StarterEnds {
   int supervisor = -1, agent = -1;
 };
 
-// Where users of other machines connect (access.munge): the address and key are the same with each
-// start. Errors: as of make_endpoint(), and of the file for the key in `state_dir`.
-// `nodes`: how many the instance has that others may join; 0: nobody may.
+// Where users of other machines connect (access.munge): address and key are the same at each start.
+// `nodes`: how many nodes others may join with; 0: none. Errors: as of make_endpoint(), and of the
+// file for the key in `state_dir`.
 Result<Endpoint> endpoint_for_users(const std::string& state_dir, const config::Config& config,
                                     std::size_t nodes);
 
-// Makes the runtime place and the state directory, the account's; forks the starter; becomes the
-// account for good, with an environment of its own. REQUIRES: one thread. Errors: denied (this
-// process is not root's), not_found (no such account, a user of access.users that nobody knows),
+// Makes the runtime place and the state directory, owned by the account; forks the starter; becomes
+// the account for good, with an environment of its own. REQUIRES: one thread. `items`: the origin
+// of the configuration. `detached`: nobody reads the starter's standard error. Errors: denied (this
+// process is not root's), not_found (no such account, an unknown user in access.users),
 // invalid_argument (what cannot be together with --system), system.
-// `items`: what the configuration is from. `detached`: nobody reads what the starter writes to its
-// standard error.
 Result<StarterEnds> begin_for_users(StartOptions& options, const config::Config& config,
                                     const std::vector<config::ConfItem>& items, bool detached);
 
-// The same of a node that joins such an instance: its starter's settings are those of root here.
-// `account`, `place`: as of StartOptions. Errors: as of begin_for_users().
+// Likewise for a node that joins such an instance: its starter's settings are those of root here.
+// `account`, `place`: as in StartOptions. Errors: as of begin_for_users().
 Result<StarterEnds> begin_node_for_users(const std::string& account, const std::string& place,
                                          const config::Config& config,
                                          const std::vector<config::ConfItem>& items);

@@ -13,9 +13,9 @@
 namespace holon::instance {
 namespace {
 
-// Less is the difference between two readings, or what a clock is corrected by in passing.
+// Smaller steps are the difference between two readings, or corrections in passing.
 constexpr Duration kStep = 500;
-// The year 5138: what is beyond that was never anybody's time.
+// The year 5138: no time beyond it was ever anybody's.
 constexpr Time kLatest = 100'000'000'000'000;
 
 Time clock_ms(clockid_t clock) {

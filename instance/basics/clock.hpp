@@ -1,10 +1,10 @@
-// clock.hpp - the time of a live instance; the only place of it that reads clocks.
+// clock.hpp - the time of a live instance; only this part of an instance reads clocks.
 //
 // The wall clock is for people: anybody may set it while jobs run, and it differs between machines.
-// A scheduler needs a time that only goes forward. So everything that is computed (starts, limits,
-// leases, holdings, priorities) is in *instance time*: the wall clock when the instance first
-// began, plus the time since. What comes from people, and what is shown to them, is translated at
-// the edge. docs/decisions/0008-instance-time.md has the reasons.
+// A scheduler needs a time that only goes forward. So all computed times (starts, limits, leases,
+// holdings, priorities) are in *instance time*: the wall clock when the instance first began, plus
+// the time since. Times from and for people are translated at the edge.
+// docs/decisions/0008-instance-time.md has the reasons.
 #pragma once
 #include <functional>
 #include <string>
@@ -26,19 +26,19 @@ struct ClockReading {
   Time since_boot = 0;  // cannot be set, goes on while the machine sleeps
 };
 ClockReading read_clocks();
-// Another one after each start of the machine; "" where the system does not say.
+// Changes with each start of the machine; "" where the system does not say.
 std::string boot_id();
 
 class InstanceClock {
  public:
   using Source = std::function<ClockReading()>;
 
-  // Of a new instance: begins with the wall clock.
+  // The clock of a new instance: begins with the wall clock.
   explicit InstanceClock(std::string boot, Source source = read_clocks);
 
-  // Goes on where an earlier broker of the instance was: exactly, as long as the machine was not
-  // started again, whatever was done to the wall clock; else with the wall clock or where that
-  // broker was, whichever is later. `kept` is what its text_to_keep() returned ("" or nonsense:
+  // Continues the clock of an earlier broker of the instance: exactly, as long as the machine was
+  // not started again, whatever was done to the wall clock; else with the wall clock or that
+  // broker's time, whichever is later. `kept` is what its text_to_keep() returned ("" or nonsense:
   // not known). Never before `at_least`, the latest time that was written.
   void go_on(std::string_view kept, Time at_least);
   std::string text_to_keep() const;
@@ -47,11 +47,11 @@ class InstanceClock {
 
   // Reads the clocks. Never less than before.
   Time now();
-  // The wall clock less instance time, when now() was read last. Changes only where the wall clock
+  // The wall clock less instance time, when now() was last read. Changes only where the wall clock
   // was set, by half a second or more.
   Duration offset() const { return offset_; }
 
-  // What people's clocks show at an instant, as they stand now, and back. 0 ("none") and kTimeMax
+  // Converts instance time to the wall clock, as it is set now, and back. 0 ("none") and kTimeMax
   // stay what they are.
   Time wall(Time instance) const;
   Time instance(Time wall) const;

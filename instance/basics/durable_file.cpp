@@ -26,7 +26,7 @@ Status write_durably(const std::string& file, const std::string& text) {
     const auto size = static_cast<ssize_t>(text.size());
     const ssize_t written = fd ? write(fd.get(), text.data(), text.size()) : -1;
     if (written != size || fsync(fd.get()) != 0) {
-      // A write that was cut short has left no errno: the disk took no more.
+      // A short write sets no errno: the disk took no more.
       const int error = written >= 0 && written < size ? ENOSPC : errno;
       unlink(draft.c_str());
       return fail(Errc::system, std::strerror(error), file);

@@ -8,10 +8,10 @@
 
 namespace holon::instance {
 
-// The last three are what batch systems send as a warning, some time before they kill.
+// The last three are warnings that batch systems send some time before they kill.
 inline constexpr std::array kEndingSignals = {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
 
-// Those of them that this process was not told to ignore before it began (nohup).
+// Ending signals that this process was not told to ignore before it began (nohup).
 inline std::vector<int> heeded_ending_signals() {
   std::vector<int> heeded;
   for (const int signal : kEndingSignals)

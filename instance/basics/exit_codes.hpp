@@ -9,7 +9,7 @@ enum BrokerExit : int {
       2,  // wrong options, resources or journal, or turned away by the parent: do not try again
   kTimeIsOver = 3,  // in order, at the end of a root's time limit or of the walltime around it
   kTryAgain = 4,    // the system refused something: a full disk may have room later
-  kBeginAgain = 5,  // another broker is to begin at once, with another configuration
+  kBeginAgain = 5,  // another broker is to begin at once, with a new configuration
 };
 
 }  // namespace holon::instance

@@ -50,7 +50,7 @@ std::string write_secrets(const BrokerOptions::Secrets& secrets) {
 Result<BrokerOptions::Secrets> parse_secrets(std::string_view json) {
   try {
     return nlohmann::json::parse(json).get<BrokerOptions::Secrets>();
-  } catch (const nlohmann::json::exception&) {  // its words may hold a part of them
+  } catch (const nlohmann::json::exception&) {  // its text may hold a part of a secret
     return fail(Errc::invalid_argument, "these are no secrets of a broker");
   }
 }

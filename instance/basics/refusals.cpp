@@ -29,7 +29,7 @@ std::string source_of(const transport::Request& request) {
 std::string Refusals::note(std::string source, const std::string& what, Time now) {
   const auto untold = counts_.tell(source, now);
   if (!untold) return {};
-  // Names that a client has chosen may be in it.
+  // The text may hold names that a client has chosen.
   std::string line =
       fmt::format("refused {}: {}", source, printable(std::string_view(what).substr(0, kLongest)));
   if (*untold > 0) line += fmt::format(" (and {} requests before)", *untold);

@@ -1,5 +1,5 @@
 // sliced_work.hpp - work that is too long for one turn of the broker's loop, done a portion at a
-// time: each user's in turn, and of one user each client's.
+// time: users take turns, and so do the clients of one user.
 #pragma once
 #include <unistd.h>
 
@@ -14,24 +14,24 @@
 
 namespace holon::instance {
 
-// Users share the time equally, so that many connections get somebody no more of it than one.
+// Users share the time equally, so that a user gets no more of it with many connections.
 class SlicedWork {
  public:
-  // For whom the work is done.
+  // The client for whom the work is done.
   struct Client {
     Client() = default;  // the instance itself
     Client(std::uint32_t uid, transport::PeerId who) : user(uid), peer(who) {}
-    // Whoever has no user id (agents, parents) counts as the instance's own user.
+    // Senders without a user id (agents, parents) count as the instance's own user.
     Client(const transport::Request& request)  // NOLINT(google-explicit-constructor): who asks
         : user(user_of(request.principal())), peer(request.peer()) {}
 
     std::uint32_t user = geteuid();
     transport::PeerId peer;
   };
-  // Does one portion, of a millisecond or so; false: that was the last one.
+  // Does one portion, of a millisecond or so; returns false if that was the last one.
   using Work = std::function<bool()>;
 
-  // Of one client what came first is done first. O(1).
+  // Work of one client is done in the order in which it was added. O(1).
   void add(const Client& client, Work work) {
     User& user = by_user_[client.user];
     auto& works = user.by_peer[client.peer];
@@ -41,7 +41,7 @@ class SlicedWork {
   }
   bool empty() const { return order_.empty(); }
 
-  // One portion of each user after the other, for `budget` microseconds and one portion at least.
+  // Does a portion of each user in turn, for `budget` microseconds and one portion at least.
   void turn(std::int64_t budget) {
     const std::int64_t until = monotonic_us() + budget;
     do {
@@ -49,7 +49,7 @@ class SlicedWork {
       do_next();
     } while (monotonic_us() < until);
   }
-  // All that is left, at once.
+  // Does all that is left, at once.
   void finish() {
     while (!order_.empty()) turn(0);
   }
@@ -58,7 +58,7 @@ class SlicedWork {
   using Works = std::deque<Work>;
   struct User {
     std::unordered_map<transport::PeerId, Works> by_peer;
-    std::deque<transport::PeerId> order;  // of the peers with work, who is next first
+    std::deque<transport::PeerId> order;  // peers with work, the next one first
   };
 
   static std::uint32_t user_of(const transport::Principal& who) {
@@ -66,11 +66,11 @@ class SlicedWork {
     return who.kind == Kind::ipc || who.kind == Kind::munge ? who.uid : geteuid();
   }
 
-  // A portion of who is next, who then is last. The work may add more; until it is done its client
-  // and user stay where they are, first.
+  // Does a portion of the next client, which is last then. The work may add more; until it is done
+  // its client and user stay first.
   void do_next() {
     const std::uint32_t id = order_.front();
-    User& user = by_user_.at(id);  // stays where it is, as its works do, whatever is added
+    User& user = by_user_.at(id);  // stays in place, as do its works, whatever is added
     const transport::PeerId peer = user.order.front();
     Works& works = user.by_peer.at(peer);
     const Work work = std::move(works.front());
@@ -90,8 +90,8 @@ class SlicedWork {
       order_.push_back(id);
   }
 
-  std::unordered_map<std::uint32_t, User> by_user_;  // who has work
-  std::deque<std::uint32_t> order_;                  // of them, who is next first
+  std::unordered_map<std::uint32_t, User> by_user_;  // users with work
+  std::deque<std::uint32_t> order_;                  // the same users, the next one first
 };
 
 }  // namespace holon::instance

@@ -1,4 +1,4 @@
-// text.hpp - small texts that several parts of the broker write: paths of the tree, durations.
+// text.hpp - small texts that several parts of the broker write: paths in the tree, durations.
 #pragma once
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace holon::instance {
 // "/" and 7 -> "/7", "/3" and 7 -> "/3/7".
 std::string join(std::string_view path, JobId id);
 
-// `path` as a request gives it, seen from the instance `base`: "/3/7" stays, "7" is a child of it,
+// Resolves `path` of a request, seen from the instance `base`: "/3/7" stays, "7" is a child of it,
 // ".." its parent, "." itself. Errors: invalid_argument (a part that is no job id, more ".." than
 // there are levels).
 Result<std::string> resolve(const std::string& base, const std::string& path);
@@ -22,7 +22,7 @@ Result<std::string> resolve(const std::string& base, const std::string& path);
 // "/3/../7" nor "/03" nor "/0".
 std::optional<JobId> job_at(const std::string& path);
 
-// The child of `base` that is or leads to `path`: of "/3" and "/3/7/9" it is 7. nullopt: `path` is
+// The child of `base` that is or leads to `path`: for "/3" and "/3/7/9" it is 7. nullopt: `path` is
 // not below `base`.
 std::optional<JobId> child_towards(const std::string& base, const std::string& path);
 
@@ -32,7 +32,7 @@ std::string time_text(Time when, Time now);
 // Seconds since the last midnight of this machine's clocks, at ms since the epoch.
 std::int64_t second_of_day(Time when);
 
-// ms as a person says it: "350ms", "30s", "5m30s", "2h", "1d4h": the two largest units.
+// A duration in ms as a person says it: "350ms", "30s", "5m30s", "2h", "1d4h": two largest units.
 std::string duration_text(Duration ms);
 
 }  // namespace holon::instance

@@ -11,8 +11,8 @@
 namespace holon::instance {
 namespace {
 
-// Batch systems tell whole seconds, LSF whole minutes: the end that comes out moves by that much
-// from one answer to the next, and means the same.
+// Batch systems tell whole seconds, LSF whole minutes: the computed end moves by that much from one
+// answer to the next, and means the same.
 Duration grain_of(batch::System system) {
   return system == batch::System::lsf ? 61'000 : 2'000;
 }
@@ -61,7 +61,7 @@ void Walltime::hear(const Result<std::string>& answer) {
   const auto left = answer ? read_time_left(allocation_, *answer, wall_clock_ms() / 1000)
                            : tl::unexpected(answer.error());
   if (left) take(*left);
-  // What was known before still holds.
+  // The end that was known before still holds.
   if (!left && !std::exchange(is_deaf_, true))
     spdlog::warn(fmt::format("{} cannot be asked for: {}", name(), to_string(left.error())));
   if (left) is_deaf_ = false;

@@ -1,5 +1,5 @@
-// walltime.hpp - when the batch system ends the job that this instance runs in: asked for, again
-// and again, for it may be moved.
+// walltime.hpp - when the batch system ends the job that this instance runs in: asked for again and
+// again, for that time may be moved.
 //
 // The command of the batch system runs beside the agent; nothing here waits for it.
 #pragma once
@@ -14,14 +14,14 @@
 
 namespace holon::instance {
 
-// What a command that an agent has run has written. Errors: those of the connection; system, with
-// the first line of its complaint.
+// The output of a command that an agent has run. Errors: those of the connection; system, with the
+// first line of the command's complaint.
 Result<std::string> output_of(const Result<launch::msg::CaptureReply>& reply,
                               const std::string& program);
 
 class Walltime {
  public:
-  // Runs a command, and calls back with what it wrote.
+  // Runs a command, and calls back with its output.
   using Answer = std::function<void(const Result<std::string>&)>;
   using Ask = std::function<void(std::vector<std::string>, Answer)>;
   struct Settings {
@@ -37,7 +37,7 @@ class Walltime {
   Walltime(const Walltime&) = delete;
   Walltime& operator=(const Walltime&) = delete;
 
-  // Asks. `known` is called once: when there is an answer, or there will be none.
+  // Begins to ask. `known` is called once: when there is an answer, or there will be none.
   void begin(std::function<void()> known);
 
   // "the walltime of Slurm job 5".
@@ -55,8 +55,8 @@ class Walltime {
   Ask ask_;
   std::function<void(Time)> on_moved_;
   std::function<void()> known_;
-  Time end_ = 0;          // as told last; 0: never
-  bool is_deaf_ = false;  // the last question had no answer, which was said
+  Time end_ = 0;          // as last told; 0: never
+  bool is_deaf_ = false;  // the last question had no answer, which was reported
   transport::Subscription next_, patience_;
 };
 

@@ -33,7 +33,7 @@ constexpr const char* kWasUp = "/was-up";
 constexpr const char* kEnding = "ending";  // in the journal: why this run was told to end
 constexpr Duration kLookAtFiles = 1'000;
 
-// On a disk that takes no more there is still what it has; `trouble` says so then.
+// Opens the journal to read where the disk takes no more; `trouble` then says why.
 Result<Journal> open_again(const std::string& file, Journal::Sync sync, const Journal::Beat& beat,
                            std::optional<Error>& trouble) {
   auto journal = Journal::open(file, sync, Journal::OnDamage::repair, beat);
@@ -62,7 +62,7 @@ Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
   return clock;
 }
 
-// Jobs write there. Whatever else has that name is kept under another one.
+// Jobs write there. Anything else with that name is put aside.
 void make_output_directory(const std::string& state_dir) {
   const std::string dir = state_dir + "/output";
   std::error_code none;
@@ -88,7 +88,7 @@ Broker::Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options,
   reactor_.set_clock([clock = clock_] { return clock->now(); });
 }
 
-// First its connections: what was asked over them is answered as they end, by what ends after them.
+// Ends the connections first: their requests are answered as they end, by members that end later.
 // Both ends of every connection then know that it was lost, and nobody is told that a request was
 // forgotten.
 Broker::~Broker() {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   if (!config) return tl::unexpected(config.error());
   const std::string file =
       options.start.journal ? options.start.state_dir + "/journal.db" : std::string();
-  // The broker after one that crashed goes on with what there is: its jobs run.
+  // A later broker of a run continues with what can be read: its jobs run.
   const bool again = std::filesystem::exists(options.runtime_dir + kWasUp);
   std::optional<Error> trouble;
   Journal::Beat beat;
@@ -140,7 +140,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   broker->show_pulse();
   broker->read_only_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
-  broker->journal_.stop_beating();  // from here on a turn is the sign
+  broker->journal_.stop_beating();  // from here on turns are the sign of life
   return broker;
 }
 
@@ -168,8 +168,8 @@ Beginning Broker::beginning() const {
 }
 
 // Is this a later broker of an instance whose supervisor lives, or a new start on an old state
-// directory? A run is known once its resources are: a broker that dies before leaves the next one
-// those of the run before, which may have had other nodes.
+// directory? A run is known once its resources are: a broker that dies before that leaves its
+// successor those of the run before, which may have had other nodes.
 bool Broker::same_run() const {
   return meta_or(journal_, "runtime_dir", "") == options_.runtime_dir;
 }
@@ -197,7 +197,7 @@ Status Broker::begin() {
   return options_.start.grant ? begin_child() : begin_root();
 }
 
-// What the journal says of the instance itself.
+// Reads what the journal has of the instance itself.
 Status Broker::recall() {
   if (fresh_) journal_.set_number(kStarted, reactor_.now());
   const auto started = journal_.number(kStarted);
@@ -215,8 +215,8 @@ std::string Broker::resources() const {
       {nodes > 1 ? nodes : 0, instance_->store->total("core"), instance_->store->total("gpu"), 0});
 }
 
-// Resources that were declared stay those of the instance until others are. A machine may have
-// changed since.
+// Begins a root. Declared resources stay those of the instance until others are declared. A machine
+// may have changed since.
 Status Broker::begin_root() {
   ResourceSource source{meta_or(journal_, "resources.kind", ""),
                         meta_or(journal_, "resources.text", ""),
@@ -270,7 +270,7 @@ Status Broker::begin_child() {
   parent_ = std::move(*link);
   parent_->load_outbox();
   await_parent();
-  // A later broker goes on with the grant it knows; the parent confirms or fences it when it
+  // A later broker continues with the grant it knows; the parent confirms or fences that when it
   // answers.
   if (const auto text = meta_or(journal_, "resources.text", ""); !text.empty() && !fresh_) {
     Identity known;
@@ -293,7 +293,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   auto store = resource::ResourceStore::load(*spec, store_options);
   if (!store) return tl::unexpected(store.error());
   if (auto can = can_use(source, store->total("node")); !can) return can;
-  journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for who reads the journal
+  journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for readers of the journal
   journal_.set_meta("runtime_dir", options_.runtime_dir);
   journal_.set_meta("resources.kind", source.kind);
   journal_.set_meta("resources.text", source.text);
@@ -349,7 +349,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
     });
   go_on_ending();
   for (const auto& request : std::exchange(early_, {}))
-    if (!request.done()) service_->handle(request);  // who asked may be gone
+    if (!request.done()) service_->handle(request);  // the sender may be gone
   return {};
 }
 
@@ -411,13 +411,13 @@ void Broker::finish_turn() {
   look_at_wall_clock();
   std::optional<Time> next;
   if (instance_) next = instance_->turn(now);
-  // While jobs run also when nothing else happens: how long they have run must be known when all of
-  // this is killed.
+  // Kept while jobs run, even when nothing else happens: how long they have run must be known when
+  // all of this is killed.
   const bool is_to_keep =
       journal_.has_changes() || (instance_ && !instance_->jobs.holding().empty());
   if (is_to_keep && now >= clock_kept_ + kClockInterval) keep_clock();
   if (auto committed = journal_.commit(); !committed) {
-    // Nothing of this turn was acknowledged. Going on would promise what is not written.
+    // Nothing of this turn was acknowledged. To continue would promise what is not written.
     spdlog::critical(to_string(committed.error()));
     return refuse_turn(committed.error());
   }
@@ -432,7 +432,7 @@ void Broker::finish_turn() {
   if (next) wake_ = reactor_.after(std::max<Duration>(0, *next - reactor_.now()), [] {});
 }
 
-// A failure is told by the next commit.
+// A failure is reported by the next commit.
 void Broker::look_at_files() {
   if (read_only_) {
     if (journal_.room()) finish(kTryAgain);
@@ -446,8 +446,8 @@ void Broker::look_at_files() {
   if (const auto looked = journal_.look(); !looked) spdlog::critical(to_string(looked.error()));
 }
 
-// What has happened to the journal. Where all of the state directory is gone its other folders are
-// made again, too: jobs write there.
+// Reports news of the journal. If all of the state directory is gone, its other folders are made
+// again, too: jobs write there.
 void Broker::tell_news() {
   const auto news = journal_.take_news();
   for (const auto& item : news) spdlog::critical(item);
@@ -484,7 +484,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
     return finish(kCannotStart);
   }
   if (phase_ != Phase::up) return;
-  if (read_only_) {  // its agent is not heard: the supervisor ends that
+  if (read_only_) {  // its agent is not heard: the supervisor ends the agent
     end_reason_ = reason;
     end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
     return;
@@ -496,8 +496,8 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   instance_->ending = true;
   instance_->provisions.end();
   if (!time_is_over_) journal_.set_meta(kEnding, reason);
-  // Not before the next broker would know it, too: whoever makes another instance in this one's
-  // place must not find both of them.
+  // Only when the next broker would know it, too: a new instance in this one's place must not find
+  // both of them.
   after_commit_.add([this] { say_ending(); });
   instance_->jobs.pause_scheduling();
   end_jobs(type, reason);
@@ -505,7 +505,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
 }
 
-// A broker that crashes as its instance ends is followed by one that ends it.
+// A broker that crashes as its instance ends is followed by one that continues the end.
 void Broker::go_on_ending() {
   const std::string reason = meta_or(journal_, kEnding, "");
   if (reason.empty() || read_only_) return;
@@ -517,12 +517,12 @@ void Broker::say_ending() {
   if (parent_ && instance_ && instance_->ending) parent_->say_ending();
 }
 
-// Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
-// directory; there is none on a child's: they end some at a time, for there may be a million.
+// Ends running jobs. Queued ones stay in a root's journal for the next start on its state
+// directory; a child has no next start: its queued jobs end, some at a time, maybe a million.
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
   instance_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
-  // An array ends with those that wait; of a root that runs again it does not end.
+  // An array ends with its waiting tasks; in a root that may run again it does not end.
   for (const auto& [id, job] : instance_->jobs.active()) {
     const bool runs = job.life.state >= JobState::run && !is_array(job);
     if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
@@ -554,22 +554,22 @@ void Broker::drained() {
     const bool waits = instance_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
     // A batch system may take its time, and so may the start of another agent beside the broker;
-    // hurry() is the end of it. Nobody starts one where the supervisor is gone, or has given up.
+    // hurry() bounds it. Nobody starts an agent where the supervisor is gone, or has given up.
     const bool nobody_can_ask =
         nobody_starts_agents() && !instance_->agents.beside_broker().connected();
     if (instance_->provisions.is_ending() && !nobody_can_ask) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }
-  // A parent that is away just now may be back in time.
+  // A parent that is away may be back in time.
   if (parent_ && !parent_->all_sent()) return parent_->send_now();
   const auto left = instance_->jobs.counts();
   if (parent_ && left.pending + left.running == 0) parent_->say_told_all();
   finish(kEndedInOrder);
 }
 
-// For whoever asks, or still waits for an answer, when this broker is over: nothing more is done,
-// and an answer that needs a commit would never come.
+// The answer to requests when this broker is over: nothing more is done, and an answer that needs a
+// commit would never come.
 Error Broker::last_word() const {
   const char* what = ends_for_good_ ? "the instance ended: " : "its broker starts again: ";
   return {Errc::disconnected, what + end_reason_, {}};
@@ -580,11 +580,11 @@ void Broker::finish(int code) {
   if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
   ends_for_good_ = code != kTryAgain && code != kBeginAgain;
   if (service_) service_->close(last_word());
-  // A broker that cannot write is followed by one that may: the jobs run on for it.
+  // Another broker follows one that cannot write: jobs run on for it.
   if (instance_ && ends_for_good_) instance_->agents.shutdown();
   gather_timer_.cancel();
-  // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
-  // exit code.
+  // Commits what was done since the last commit, e.g. acknowledged records; the exit code reports a
+  // failure.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
   end_timer_.cancel();
   server_->take_leave(kLastWords, [this, code] {

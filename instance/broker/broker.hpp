@@ -34,54 +34,53 @@
 
 namespace holon::instance {
 
-// What a broker takes for its surroundings; others than this machine's are for tests.
+// What a broker takes for its machine; others than the real one are for tests.
 struct BrokerGround {
   BelongsTo belongs_to = descends_from;
-  std::string topology = {};  // hwloc XML of its machine; "": what hwloc finds here
+  std::string topology = {};  // hwloc XML of the machine; "": what hwloc finds here
 };
 
 class Broker {
  public:
-  // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
-  // From here on the reactor's time is the instance's. Errors: of the configuration, the journal,
-  // the resources, the sockets.
-  // `pulse` is shown how it gets on; it may be null, and must outlive it.
+  // Listens, opens the journal, and, as a child without a grant, asks the parent for one. From here
+  // on the reactor's time is the instance's. `pulse` shows the progress; it may be null, and must
+  // outlive the broker. Errors: of the configuration, the journal, the resources, the sockets.
   static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
                                                 Pulse* pulse, BrokerGround ground = {});
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
 
-  // Called once, when jobs can be run: resources known, agent there.
+  // Called once, when jobs can be run: resources are known, and the agent is there.
   void on_ready(std::function<void()> callback) { on_ready_ = std::move(callback); }
   // Called once, when everything has ended; the argument is the process's exit code.
   void on_end(std::function<void(int)> callback) { on_end_ = std::move(callback); }
 
-  // A root in a batch job ends before the walltime of that. Nothing where there is nobody to ask
-  // for it. REQUIRES: on_ready() has not been called back.
+  // Lets a root in a batch job end before the job's walltime. Does nothing if no batch system can
+  // be asked. REQUIRES: on_ready() has not been called back.
   void follow_walltime(batch::Allocation allocation);
 
   // Begins the orderly end: running jobs are ended, records sent up, the agent is sent home.
   // Further calls change nothing.
   void end(const std::string& reason);
-  // The same, when nobody is there any more to start an agent or another broker: what only an agent
-  // that is gone could say is left to whoever reads the journal next.
+  // Likewise, where nobody is left to start an agent or another broker: what only an agent that is
+  // gone could report is left to the next reader of the journal.
   void end_alone(const std::string& reason);
-  // The same, by a signal: whoever sent it to a child whose parent is gone clears up after that.
+  // Likewise, by a signal: its sender clears up after a child whose parent is gone.
   void end_by_signal();
   void end_without_starter();
   // No other agent will be started beside this broker: an end does not wait for one.
   void give_up_agent() { agent_given_up_ = true; }
-  // Of an end that has begun: SIGKILL for what still runs.
+  // In an end that has begun: sends SIGKILL to what still runs.
   void hurry();
 
   const std::string& uri() const { return server_->uri(); }
-  // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
+  // The resources, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
   std::string resources() const;
-  // Which hosts it has begun without, for people; "": all have come. REQUIRES: on_ready() was
+  // The hosts without which it has begun, for people; "": all have come. REQUIRES: on_ready() was
   // called.
   std::string without() const;
-  // For who looks at it from the same process; nullptr: it has no resources yet.
+  // For callers in the same process; nullptr: it has no resources yet.
   const Instance* core() const { return instance_.get(); }
 
  private:
@@ -163,38 +162,37 @@ class Broker {
   config::Config config_;
   Journal journal_;
   std::shared_ptr<InstanceClock> clock_;
-  Time clock_kept_ = 0;                      // when it was written to the journal
-  Time last_lived_ = 0;                      // when the broker before this one did so last
+  Time clock_kept_ = 0;                      // when the clock was written to the journal
+  Time last_lived_ = 0;                      // when the broker before this one last did so
   Duration known_offset_ = 0;                // of the wall clock
-  Time started_ = 0;                         // the instance was
-  HeldGrant grant_;                          // of a child
-  std::optional<AgentAdmission> admission_;  // of an instance that others reach over tcp
-  std::map<transport::PeerId, transport::Subscription>
-      unproved_;                           // who connected and has yet to prove
+  Time started_ = 0;                         // when the instance was
+  HeldGrant grant_;                          // a child's
+  std::optional<AgentAdmission> admission_;  // for an instance reached over tcp
+  std::map<transport::PeerId, transport::Subscription> unproved_;  // connected, but not proved yet
   std::optional<transport::Munge> munge_;  // where users of other machines may connect
-  std::uint16_t port_ = 0;                 // at which it is reached from them
+  std::uint16_t port_ = 0;                 // for agents on other nodes
   Refusals strangers_;                     // at its socket
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;
   std::unique_ptr<Instance> instance_;
   std::unique_ptr<Walltime> walltime_;
-  std::optional<IdleEnd> idle_end_;  // of one that nobody has given a program
+  std::optional<IdleEnd> idle_end_;  // for an instance without an initial program
   std::unique_ptr<Service> service_;
-  std::list<transport::Request> early_;  // came before there was a core
+  std::list<transport::Request> early_;  // requests from before there were resources
   std::vector<transport::Request> of_this_turn_;
-  // The journal cannot be written: nothing is changed, what there is can be looked at.
+  // The journal cannot be written: nothing is changed, but everything can be looked at.
   std::optional<Error> read_only_;
   BrokerGround ground_;
   bool alone_ = false;  // without a supervisor
   bool agent_given_up_ = false;
-  bool ends_queued_ = false;  // it ends, and not all queued jobs have yet
+  bool ends_queued_ = false;  // the instance ends, and queued jobs are left to be ended
   Phase phase_ = Phase::waiting_for_grant;
   std::optional<Gathering> gathering_;  // of a root whose resources are not known yet
   bool is_gathered_ = false;            // no more agents are waited for
-  bool lacks_lost_ = false;             // it has begun without agents that will not come
+  bool lacks_lost_ = false;             // the broker began without agents that will not come
   bool is_ready_ = false;
-  bool time_is_over_ = false;  // why it ends
+  bool time_is_over_ = false;  // the reason of the end
   bool waited_for_lost_ = false;
   bool ends_for_good_ = false;  // no other broker follows
   bool fresh_ = true;

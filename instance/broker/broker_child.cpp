@@ -1,4 +1,4 @@
-// The part of the Broker that has a parent: the grant, and the lease that comes with it.
+// The part of the Broker that handles a parent: the grant, and its lease.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
@@ -8,13 +8,13 @@
 namespace holon::instance {
 namespace {
 
-// A parent's word about a lease is on its way for so long at most; then its end is not the one that
-// was worked out from an earlier word.
+// The longest that a parent's word about a lease is on its way; a difference beyond it means that
+// the end was moved.
 constexpr Duration kTransit = 1'000;
 
 }  // namespace
 
-// It may be gone for good, also before it was ever reached.
+// The parent may be gone for good, even before it was ever reached.
 void Broker::await_parent() {
   if (config_.orphan_timeout > 0)
     orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
@@ -25,7 +25,7 @@ void Broker::hear_grant(const msg::Grant& grant) {
   grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease};
   if (instance_) {
-    // For a parent that has just begun, or one that another broker of this instance had told.
+    // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
     after_commit_.add([this] { say_ending(); });
     return move_lease(lease);
   }
@@ -43,9 +43,9 @@ void Broker::hear_grant(const msg::Grant& grant) {
   }
 }
 
-// The parent says how long is left, since its clock is not ours. Each time it says so again, after
-// a reconnect or a restart of either, the word has been on its way for another while: the end that
-// was worked out first stands, unless the parent has moved it.
+// The parent says how long is left, since its clock is not ours. Each repetition, after a reconnect
+// or a restart of either, has been on its way for a different time: the end that was computed first
+// stands, unless the parent has moved it.
 Time Broker::end_of_lease(const msg::Lease& told) const {
   if (told.time_left == 0) return kTimeMax;
   const Time end = saturating_add(reactor_.now(), told.time_left);

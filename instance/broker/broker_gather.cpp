@@ -1,5 +1,5 @@
-// The part of the Broker that waits for its agents: for what a root's resources are put together
-// from, and until jobs can be run.
+// The part of the Broker that waits for its agents: until a root's resources can be put together,
+// and until jobs can be run.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
@@ -19,7 +19,7 @@ Status Broker::gather(ResourceSource own) {
   return {};
 }
 
-// The supervisor sees the end of what starts them.
+// The supervisor sees when the processes end that start agents.
 void Broker::look_for_lost_agents() {
   if (gathering_ && gathering_->complete(pulse_->lost_agents())) begin_with_gathered();
 }
@@ -45,7 +45,7 @@ void Broker::begin_with_gathered() {
   finish(kCannotStart);
 }
 
-// Those that have not come by now are not waited for any more.
+// Begins without the agents that have not come by now.
 void Broker::gathered_enough() {
   is_gathered_ = true;
   if (gathering_) begin_with_gathered();
@@ -57,7 +57,7 @@ std::string Broker::without() const {
   for (std::uint32_t rank = 0; rank < options_.hosts.size(); ++rank)
     if (!instance_->agents.is_connected(rank)) missing.append(options_.hosts[rank]);
   if (missing.empty()) return {};
-  constexpr std::size_t kLongest = 2'000;  // of hosts whose names share nothing
+  constexpr std::size_t kLongest = 2'000;  // characters, for hosts whose names share nothing
   std::string names = missing.str();
   if (names.size() > kLongest) names = names.substr(0, kLongest) + "...";
   const bool is_one = missing.count() == 1;

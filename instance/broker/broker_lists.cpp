@@ -1,4 +1,4 @@
-// A broker whose journal cannot be written: it changes nothing, and shows what there is.
+// The part of the Broker for a journal that cannot be written: nothing changes, lists are shown.
 #include <string_view>
 #include <utility>
 
@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::int64_t kListing = 10'000;  // us of a turn for long answers
 
-// Whoever asked it asks the next broker by itself.
+// Does the sender repeat this request to the next broker by itself?
 bool is_asked_again(std::string_view topic) {
   return is_look(topic) || is_repeated(topic);
 }
 
 }  // namespace
 
-// Long answers are made in portions, also where nothing may be changed.
+// Long answers are made in portions, even where nothing may be changed.
 void Broker::finish_listing_turn() {
   if (instance_) instance_->portions.turn(kListing);
   after_commit_.run();
@@ -27,9 +27,9 @@ void Broker::finish_listing_turn() {
     wake_ = reactor_.after(0, [] {});
 }
 
-// Whoever asked for something in a turn that cannot be kept is told why. What was changed is thrown
-// away with this process: the next broker reads what the journal has, and lists that until there is
-// room again. Agents and children say again what they have to say.
+// Refuses the requests of a turn that cannot be kept. Its changes are thrown away with this
+// process: the next broker reads what the journal has, and lists that until there is room again.
+// Agents and children repeat their reports.
 void Broker::refuse_turn(const Error& why) {
   for (const auto& request : std::exchange(of_this_turn_, {})) {
     if (request.done()) continue;
@@ -43,7 +43,7 @@ void Broker::refuse_turn(const Error& why) {
 }
 
 void Broker::only_list(const transport::Request& request) {
-  // Before the next broker is there: what is in memory may be more than was kept.
+  // Not served once this broker is over: its memory may have more than was kept.
   const bool over = phase_ == Phase::over;
   if (!over && service_ && (is_look(request.topic()) || request.topic() == "shutdown"))
     return service_->handle(request);

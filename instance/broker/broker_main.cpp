@@ -1,5 +1,5 @@
-// `holon broker`: options from the runtime directory, signals, what ties it to the supervisor, and
-// the exit code.
+// `holon broker`: options from the runtime directory, signals, the tie to the supervisor, and the
+// exit code.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -43,7 +43,7 @@ int refuse(const Error& error) {
   return error.code == Errc::system ? kTryAgain : kCannotStart;
 }
 
-// Three lines in one write: where it listens, what it has, and whom it lacks.
+// Three lines in one write: the uri, the resources, and the hosts that are missing.
 void say_ready(int fd, const Broker& broker) {
   const std::string without = broker.without();
   if (!without.empty()) spdlog::warn(without);
@@ -53,8 +53,8 @@ void say_ready(int fd, const Broker& broker) {
   if (fd >= 0) close(fd);
 }
 
-// A broker that hangs is gone a while after its supervisor; one that ends in order has the time
-// that may take.
+// A broker that hangs ends a while after its supervisor; one that ends in order has as long as that
+// may take.
 Result<std::unique_ptr<Lifeline>> hold_lifeline(int fd, const config::Config& config) {
   constexpr Duration kUnwatched = 30'000, kMargin = 20'000;
   return Lifeline::hold(fd, config.watchdog > 0 ? config.watchdog : kUnwatched,
@@ -73,7 +73,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
   if (options.start.system) keep_pending(kStarterEnded);
   const auto config = config::load_config(options.start.conf);
   if (!config) return refuse(config.error());
-  std::unique_ptr<Lifeline> lifeline;  // before what may hang as it begins or ends
+  std::unique_ptr<Lifeline> lifeline;  // made before anything that may hang as it begins or ends
   if (inherited.lifeline >= 0) {
     auto held = hold_lifeline(inherited.lifeline, *config);
     if (!held) return refuse(held.error());
@@ -101,7 +101,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     code = how;
     loop.stop();
   });
-  bool is_told = false;  // by a signal, to end; another one hurries it up
+  bool is_told = false;  // a signal told it to end; another one hurries it
   const auto on_term = loop.on_signal(SIGTERM, [&] {
     std::exchange(is_told, true) ? (*broker)->hurry() : (*broker)->end_by_signal();
   });
@@ -115,7 +115,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     starter_ended = std::move(*watch);
   }
   const auto on_int =
-      loop.on_signal(SIGINT, [] {});  // the terminal's Ctrl-C is meant for the initial program
+      loop.on_signal(SIGINT, [] {});  // Ctrl-C at the terminal is meant for the initial program
   if (!on_term || !on_int) return refuse(on_term ? on_int.error() : on_term.error());
   transport::Subscription gone;
   bool alone = false;
@@ -148,10 +148,10 @@ int broker_main(const std::string& runtime_dir, const BrokerDescriptors& inherit
     options->secrets = std::move(*told);
   else
     return refuse(told.error());
-  transport::raise_descriptor_limit();  // each client is one or two
-  umask(077);  // journal and outputs are the owner's, wherever he keeps them
-  // Messages nobody reads are lost, and a limit on the size of files is a full disk: neither is our
-  // end.
+  transport::raise_descriptor_limit();  // each client takes one or two
+  umask(077);  // journal and outputs are for the owner only, wherever they are
+  // Messages without a reader are lost, and a limit on file sizes is like a full disk: neither ends
+  // us.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
   spdlog::set_default_logger(spdlog::stderr_logger_st("broker"));
   spdlog::set_level(options->start.verbose ? spdlog::level::debug : spdlog::level::warn);

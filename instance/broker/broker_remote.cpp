@@ -1,4 +1,4 @@
-// The part of the Broker that lets agents on other nodes in.
+// The part of the Broker that lets agents in on other nodes.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -23,7 +23,7 @@ constexpr const char* kInvitedNodes = "guests";  // in the journal
 // Prefix of a stranger's name; the stranger's key follows.
 const std::string kStranger(transport::kStranger);
 
-// Its folder may be entered by all, and is made anew with each start.
+// Publishes addresses in a file; all may enter its folder, which is made anew at each start.
 void publish_address(const std::string& file, const std::string& lines) {
   std::ofstream(file) << lines;
   chmod(file.c_str(), 0644);
@@ -31,7 +31,7 @@ void publish_address(const std::string& file, const std::string& lines) {
 
 }  // namespace
 
-// Only an instance of several nodes has keys, and so a socket that others can reach.
+// Only an instance of several nodes has keys, and thus a socket that others can reach.
 Status Broker::open_to_nodes() {
   if (options_.socket < 0) return {};
   admission_.emplace(options_, config_.orphan_timeout);
@@ -48,7 +48,7 @@ Status Broker::open_to_nodes() {
     return known.empty() && may_prove_itself ? kStranger + key : known;
   };
   admission.on_refused = [this](const std::string& source, const std::string& why) {
-    if (phase_ == Phase::over) return;  // it leaves, and whoever comes back finds nobody
+    if (phase_ == Phase::over) return;  // this broker leaves; those who come back find nobody
     const std::string who = source.empty() ? "somebody" : source;
     if (const auto line = strangers_.note(who, why, reactor_.now()); !line.empty())
       spdlog::warn(line);
@@ -62,7 +62,7 @@ Status Broker::open_to_nodes() {
   return {};
 }
 
-// For people to copy; whoever has it has no right by it.
+// The addresses, for people to copy; they grant no right.
 std::string Broker::keyed_addresses() const {
   std::string lines;
   for (const auto& uri : endpoint_addresses(config_.address, port_))
@@ -70,7 +70,7 @@ std::string Broker::keyed_addresses() const {
   return lines;
 }
 
-// Who proves nothing takes no place for long.
+// A peer that proves nothing keeps its place only for a while.
 void Broker::watch_stranger(transport::PeerId peer) {
   constexpr Duration kProofPatience = 10'000;
   const auto is_stranger = [this, peer] {
@@ -83,7 +83,7 @@ void Broker::watch_stranger(transport::PeerId peer) {
   });
 }
 
-// Told once a user, or address, and minute, however many processes ask.
+// Reported once a user, or address, and minute, however many processes ask.
 void Broker::bound_reached(const transport::Request& told) {
   const auto who = told.principal();
   const std::string source =
@@ -104,7 +104,7 @@ void Broker::answer_proof(const transport::Request& request) {
   take_proof(request, *who);
 }
 
-// A user who has as many connections as one may have gets no further one.
+// Accepts a proof, unless the user has as many connections as one may have.
 void Broker::take_proof(const transport::Request& request, const transport::Principal& who) {
   server_->prove(request.peer(), who);
   if (server_->principal_of(request.peer()) != who)
@@ -116,7 +116,7 @@ void Broker::take_proof(const transport::Request& request, const transport::Prin
   request.reply(transport::pack(msg::Empty{}));
 }
 
-// An agent says for which user of its node a connection is.
+// Handles an agent's word about the user of a connection from its node.
 void Broker::answer_vouch(const transport::Request& request) {
   const auto who = vouched(request);
   if (!who) {
@@ -139,13 +139,13 @@ Result<transport::Principal> Broker::vouched(const transport::Request& request) 
   if (ask->rank == 0 || ask->rank >= secrets.size() ||
       !transport::is_same_secret(ask->secret, secrets[ask->rank]))
     return fail(Errc::denied, fmt::format("this is not the agent of rank {}", ask->rank));
-  // Whoever was root of that node still has the agent's secret.
+  // The former root of that node still has the agent's secret.
   if (instance_ && instance_->leaving_nodes.is_gone(ask->rank))
     return fail(Errc::denied, fmt::format("the node of rank {} has left", ask->rank));
   return transport::Principal{Kind::munge, ask->uid, ask->gid, 0, name_of_agent(ask->rank)};
 }
 
-// A credential is good for the connection whose keys it names, and once.
+// A credential is good once, and only for the connection whose keys it names.
 Result<transport::Principal> Broker::proved(const transport::Request& request) {
   constexpr std::size_t kLongestCredential = 16 << 10;
   using Kind = transport::Principal::Kind;
@@ -168,7 +168,7 @@ Result<transport::Principal> Broker::proved(const transport::Request& request) {
   return transport::Principal{Kind::munge, proof->uid, proof->gid, 0, std::move(proof->address)};
 }
 
-// Those of an earlier run are gone with it: their keys were for that run's broker.
+// Invited nodes of an earlier run are gone with it: their keys were for that run's broker.
 Status Broker::recall_invited_nodes() {
   if (!admission_) return {};
   if (fresh_) {
@@ -214,7 +214,7 @@ Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
                                    options_.secrets.keys.server.public_key, std::move(*key)});
 }
 
-// Without hosts no other machine can reach the instance: all that it starts is here.
+// Without hosts no other machine can reach the instance: all its processes are here.
 bool Broker::is_one_machine() const {
   if (options_.hosts.empty()) return true;
   const auto invitation = launch::parse_invitation(options_.secrets.invitation);
@@ -223,7 +223,7 @@ bool Broker::is_one_machine() const {
                      [](const std::string& address) { return address.starts_with("tcp://127."); });
 }
 
-// Core numbers are those of a node, and it has an agent on each that its parent has started one on.
+// Core numbers are per node, and a child has an agent only where its parent has started one.
 Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
   const auto agents = static_cast<std::int64_t>(options_.secrets.agents.size());
   if (!options_.start.grant || !source.bind || nodes <= agents) return {};
@@ -232,7 +232,7 @@ Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
       fmt::format("it has {} nodes, and its parent has started {} agents for it", nodes, agents));
 }
 
-// Answers also before there are resources: these are put together from what joining nodes bring.
+// Answers even before there are resources: these are put together from the nodes that join.
 void Broker::answer_join(const transport::Request& request) {
   if (!admission_ || !is_joiner(request.principal()) || !request.path().empty())
     return strangers_.refuse(
@@ -263,7 +263,7 @@ Result<launch::msg::JoinReply> Broker::place_for_invited(const transport::Reques
                                                          const launch::msg::JoinRequest& ask) {
   if (!instance_ || phase_ != Phase::up)
     return fail(Errc::busy, "the instance has not begun yet, or is about to end");
-  // A later broker would know neither the node nor that the invitation is used.
+  // A later broker would know neither the node nor that the invitation was used.
   if (read_only_) return fail(Errc::busy, "its journal cannot be written: " + read_only_->what);
   const std::size_t before = admission_->guests().nodes.size();
   auto place = admission_->place_for_invited(
@@ -283,7 +283,7 @@ Result<launch::msg::JoinReply> Broker::place_for_invited(const transport::Reques
   return place;
 }
 
-// Not in the middle of a turn.
+// Ends the instance, but not in the middle of a turn.
 void Broker::lose_node(std::uint32_t rank) {
   if (!options_.start.exit_on_loss) return;
   const std::string name =
@@ -294,7 +294,7 @@ void Broker::lose_node(std::uint32_t rank) {
   });
 }
 
-// At the end, as the supervisor starts no other one by itself then.
+// At the end the supervisor starts no other agent unasked.
 void Broker::ask_for_agent() {
   if (pulse_->agent_given_up()) give_up_agent();
   pulse_->ask_for_agent(phase_ == Phase::draining && instance_->needs_agent_to_end() &&
@@ -303,8 +303,8 @@ void Broker::ask_for_agent() {
 
 // While the instance ends: true when connected agents have nothing left to report, and the others
 // have had some time. Tasks on nodes without a connection, if any, end for want of a broker. The
-// agent beside it is started again by the supervisor, unless that is gone or has given up: then the
-// agent may have ended, with its tasks, before the broker had heard of it.
+// supervisor restarts the agent beside it, unless the supervisor is gone or has given up: then the
+// agent may have ended, with its tasks, before the broker heard of it.
 bool Broker::only_lost_run() const {
   if (!waited_for_lost_ || options_.hosts.empty()) return false;
   for (const JobId id : instance_->jobs.holding())

@@ -14,7 +14,7 @@ constexpr Duration kFirstPatience = 10'000;
 
 }  // namespace
 
-// By `-t`, of a root.
+// The end by `-t`, for a root; kTimeMax: none.
 Time Broker::end_of_limit() const {
   const Duration limit = options_.start.limit_ms;
   return limit > 0 ? saturating_add(started_, limit) : kTimeMax;
@@ -56,7 +56,7 @@ void Broker::move_walltime(Time end) {
     spdlog::warn(
         fmt::format("{} leaves less than batch.margin: the instance ends", walltime_->name()));
   watch_lease(sooner);
-  if (read_only_) return;  // what cannot be written is not changed
+  if (read_only_) return;  // nothing can be written, so nothing changes
   instance_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
 }
 

@@ -1,5 +1,5 @@
-// What another configuration would do to the jobs that are there is found out before it is taken: a
-// scheduler with it takes each of them as that of the next broker will.
+// Before another configuration is taken, its effect on the present jobs is found out: a scheduler
+// with it takes each of them as that of the next broker will.
 #include "instance/config/config_service.hpp"
 
 #include <fmt/core.h>
@@ -19,8 +19,8 @@ using config::Effective;
 using transport::pack;
 using transport::Request;
 
-// What supervisor, agents and connections go by from their beginning on, and what resources were
-// made with.
+// Keys that supervisor, agents and connections follow from their beginning on, or that resources
+// were made with.
 constexpr const char* kOfTheStart[] = {"resource.",
                                        "batch.",
                                        "launch.",
@@ -42,7 +42,7 @@ bool is_of_the_start(const std::string& key) {
                      [&](const char* name) { return key.starts_with(name); });
 }
 
-// What is set, by key; defaults are not.
+// Values that are set, by key, without defaults.
 std::map<std::string, std::string> values_of(const std::vector<Effective>& all) {
   std::map<std::string, std::string> values;
   for (const Effective& one : all)
@@ -64,14 +64,14 @@ std::vector<msg::ConfigChange> changes_between(const std::vector<Effective>& bef
   return changes;
 }
 
-// The line that sets it; "": nothing does.
+// The line that sets a key; "": none does.
 std::string source_of(const std::string& key, const std::vector<Effective>& all) {
   const auto found =
       std::find_if(all.begin(), all.end(), [&](const Effective& one) { return one.key == key; });
   return found == all.end() || found->source == "default" ? "" : found->source;
 }
 
-// "'2s'", and of a key that nobody sets what holds then: "'1s' by default".
+// "'2s'"; for a key that nobody sets its default: "'1s' by default".
 std::string shown(const std::string& key, const std::string& value) {
   if (!value.empty()) return fmt::format("'{}'", value);
   const auto& keys = config::config_keys();
@@ -82,7 +82,7 @@ std::string shown(const std::string& key, const std::string& value) {
              : fmt::format("'{}' by default", known->standard);
 }
 
-// In the order of the keys; in place of what was there.
+// Inserts in the order of keys; replaces a value of the same key.
 void put(std::vector<Effective>& all, const Effective& one) {
   const auto place =
       std::lower_bound(all.begin(), all.end(), one,
@@ -104,7 +104,7 @@ void ConfigService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("config.reload", [this](const Request& r) { reload(r); });
 }
 
-// Those that somebody has set while the instance runs, in place of what the configuration says.
+// Policies that somebody has set while the instance runs replace those of the configuration.
 void ConfigService::put_live_policies(std::vector<Effective>& all) const {
   const bool has_queues = std::any_of(all.begin(), all.end(), [](const Effective& one) {
     return one.key.starts_with("queues.") || one.key.ends_with("-per-queue");
@@ -149,7 +149,7 @@ Status ConfigService::may_change(const std::vector<msg::ConfigChange>& changes,
   return {};
 }
 
-// Jobs in advance reservations are their schedulers'; their queue must be there, too.
+// Would a scheduler with it take all jobs? Those in advance reservations need only their queue.
 Status ConfigService::try_out(const config::Config& next) const {
   resource::ResourceStore store = uses_.store.clone();
   for (const JobId id : uses_.jobs.holding())

@@ -25,9 +25,9 @@ class ConfigService {
     const Policies& policies;
     AfterCommit& after_commit;
   };
-  // `words`: those of --conf, as this broker was told them. `told`: what is no key of the
-  // configuration and is shown beside it. `begin_again`: another broker begins with what is kept
-  // under these words then.
+  // `words`: those of --conf, as this broker was told them. `told`: settings beside the
+  // configuration that are shown with it. `begin_again`: another broker begins, with what is then
+  // kept under these words.
   ConfigService(transport::Reactor& reactor, Uses uses, std::vector<std::string> words,
                 std::vector<config::Effective> told, std::function<void()> begin_again)
       : reactor_(reactor),

@@ -27,7 +27,7 @@ Status write_copy(const std::string& file, const std::string& text) {
   return {};
 }
 
-// "": it is no copy of somebody's file.
+// The file that was copied; "": `copy` is no copy of somebody's file.
 std::string source_of(const std::string& copy) {
   std::ifstream in(copy + kSource, std::ios::binary);
   std::string name;

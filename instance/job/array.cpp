@@ -10,7 +10,7 @@
 namespace holon::instance {
 namespace {
 
-// Of one that was lost, or that could not be started, the tasks say nothing.
+// The status as from wait(2); a task that was lost or could not be started has none of its own.
 int status_of_life(const Lifecycle& life) {
   constexpr int kFailed = 1 << 8;
   if (life.finished && life.status != 0) return life.status;
@@ -64,7 +64,7 @@ std::optional<JobId> ArrayShape::number_of(std::uint64_t index) const {
   return JobId(id.value() + 1 + *place);
 }
 
-// Where its indices are ranges themselves so are those of neighbours.
+// Where the array's indices are ranges, neighbouring tasks have neighbouring indices.
 Idset ArrayShape::indices_of(const Idset& numbers) const {
   Idset indices;
   for (const auto& range : numbers.ranges())
@@ -85,11 +85,11 @@ Result<Idset> ArrayShape::numbers_of(const Idset& indices) const {
     return numbers;
   }
   for (const auto& range : indices.ranges()) {
-    // As many as it has are as many as can be right.
+    // No more indices than the array has tasks can be right.
     if (range.last - range.first >= tasks)
       return fail(Errc::not_found, refusal(range.first, range.last));
     const auto first = number_of(range.first), last = number_of(range.last);
-    // Its first and last index are as far from each other as their tasks: it has all between them.
+    // The ends of the range are as far apart as their tasks: the array has every index in it.
     if (first && last && last->value() - first->value() == range.last - range.first) {
       numbers.insert(first->value(), last->value());
       continue;

@@ -13,14 +13,14 @@
 namespace holon::instance {
 namespace {
 
-// The first byte. Another one is another layout.
+// The first byte; another value means another layout.
 constexpr char kLayout = 1;
 
 // Flags.
 constexpr std::uint64_t kTaskStarted = 1, kTaskFinished = 2, kTaskFreed = 4, kTaskCancelled = 8,
                         kTaskExpires = 16;
 
-// An event of a task, as its row has it.
+// An event of a task as its row has it: time, name, context.
 using TaskEvent = std::pair<std::int64_t, std::pair<std::string, std::string>>;
 
 constexpr std::array<std::string_view, 4> kSelections = {"", "immediate", "backfill", "reserved"};
@@ -82,7 +82,7 @@ std::string pack_ended(const Lifecycle& life) {
   out.number(life.urgency);
   const auto selection = std::find(kSelections.begin(), kSelections.end(), life.selection);
   out.number(static_cast<std::uint64_t>(selection - kSelections.begin()) % kSelections.size());
-  // 0: it has not happened.
+  // 0: the event has not happened.
   Time before = life.t_submit;
   for (const Time t : {life.t_alloc, life.t_start, life.t_finish, life.t_inactive}) {
     out.amount(t == 0 ? 0 : std::max<Time>(0, t - before) + 1);

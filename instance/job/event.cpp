@@ -1,6 +1,6 @@
-// Names and JSON contexts of events (RFC 18, RFC 21). The hot ones are written with fmt: a job that
-// runs `true` has ten events, and building a JSON tree for each would cost as much as the rest of
-// its way through the broker.
+// Names and JSON contexts of events (RFC 18, RFC 21). The frequent ones are written with fmt: a job
+// that runs `true` has ten events, and building a JSON tree for each would cost as much as the rest
+// of the job's way through the broker.
 #include <fmt/core.h>
 
 #include <array>
@@ -126,7 +126,7 @@ struct Context {
     return fmt::format(R"({{"by":{},"mode":"{}","end_ms":{}}})", e.by,
                        e.requeue ? "requeue" : "cancel", e.end);
   }
-  // As Flux names what of a jobspec is another one now.
+  // The changed attributes of the jobspec, named as Flux names them.
   std::string operator()(const event::JobspecUpdate& e) const {
     std::string members;
     const auto add = [&members](const char* key, const std::string& value) {
@@ -153,7 +153,7 @@ struct Context {
   }
 };
 
-// Of the context of `alloc`; earlier versions did not have it.
+// The place in the context of `alloc`; earlier versions did not write it.
 event::Place read_place(const json& c) {
   if (!c.contains("place")) return {};
   const json& p = c.at("place");
@@ -170,7 +170,7 @@ event::Finish read_finish(const json& c) {
   return {c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
 }
 
-// One rank is left out where it is 0.
+// `ranks` is left out where it is rank 0 alone.
 event::Alloc read_alloc(const json& c) {
   event::Alloc alloc{c.at("annotations").at("selection"), c.at("expiration_ms"), read_place(c),
                      c.value("environment", "")};

@@ -23,9 +23,9 @@ tl::unexpected<Error> wrong_at(const char* list, std::size_t place, Errc code, s
   return fail(code, std::move(what), fmt::format("{}/{}", list, place));
 }
 
-// The jobspec with this environment where it has none.
+// The jobspec, with this environment if it has none.
 std::string with_environment(const std::string& jobspec, const msg::GraphRequest& request) {
-  // What nests too deep is refused where it is read, and is not written anew before.
+  // A jobspec that nests too deep is refused by its reader and is not rewritten before.
   if (request.environment.empty() || json_nesting(jobspec) > resource::kMaxJobspecDepth)
     return jobspec;
   nlohmann::json spec = nlohmann::json::parse(jobspec, nullptr, false);
@@ -76,14 +76,14 @@ Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request
   return specs;
 }
 
-// Of the way that is taken where the first ones can never run.
+// The first way of the task that is not refused; the first of all if every one is.
 const Submission& taken_way(const msg::GraphTask& task, const GraphPlan& plan) {
   const auto way = std::find_if(task.ways.begin(), task.ways.end(),
                                 [&](std::uint32_t one) { return !plan.specs[one].refusal; });
   return *plan.specs[way == task.ways.end() ? task.ways.front() : *way].submission;
 }
 
-// Which tasks of an array a task waits for.
+// Checks the indices of the array's tasks that a task waits for.
 Status check_indices(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
                      const msg::GraphAfter& after) {
   if (after.indices.empty()) return {};
@@ -103,7 +103,7 @@ Status check_indices(const msg::GraphRequest& request, const GraphPlan& plan, st
       fmt::format("array {} has no task with such an index: {}", target.name, after.indices));
 }
 
-// Of what a task waits for: a task before it, with as many tasks where each waits for its own.
+// Checks what a task waits for: an earlier task, of equal size for aftercorr.
 Status check_after(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
                    const msg::GraphAfter& after) {
   const auto wrong = [&](std::string what) {

@@ -1,4 +1,4 @@
-// graph_plan.hpp - a graph that was asked for, looked at and numbered; nothing of it is kept yet.
+// graph_plan.hpp - a requested graph, checked and numbered; nothing of it is kept yet.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -19,31 +19,31 @@ struct GraphPlan {
     std::string jobspec;  // whole
     std::uint32_t urgency = 16;
     std::shared_ptr<const Submission> submission;
-    JobId batch{0};                // the first batch that has it in the journal; 0: none yet
+    JobId batch{0};                // the first batch that keeps it in the journal; 0: none yet
     std::optional<Error> refusal;  // why none of its tasks can ever run
-    bool was_asked = false;        // the scheduler about one of its tasks
-    // Its tasks are batches of their own: an array, or several equal jobs.
+    bool was_asked = false;        // the scheduler was asked about one of its tasks
+    // Is each of its tasks a batch of its own: an array, or several equal jobs?
     bool is_alone() const { return submission->wishes.array || submission->count > 1; }
-    // Numbers that a task of it takes.
+    // How many numbers each of its tasks takes.
     std::uint64_t numbers() const { return submission->count + (submission->wishes.array ? 1 : 0); }
   };
   struct Task {
     JobId id;  // the first of its numbers
     std::vector<std::uint32_t> ways;
-    std::uint32_t spec = 0;  // of the ways, the one that is taken
+    std::uint32_t spec = 0;  // the one of `ways` that is taken
     TaskWords words;
     bool is_known = false;  // the scheduler has it
   };
   std::vector<Spec> specs;
   std::vector<Task> tasks;  // ids ascend
-  JobId end;                // the number behind all of them
+  JobId end;                // the number behind that of the last task
   std::string user;
 
   std::uint64_t numbers() const { return end.value() - tasks.front().id.value(); }
   msg::GraphReply reply() const;
 };
 
-// What a jobspec for `count` jobs says, with all that can be wrong with it.
+// Parses a jobspec for `count` jobs and checks all that can be wrong with it.
 using ReadSpec = std::function<Result<Submission>(const std::string& jobspec, std::uint64_t count)>;
 
 // Errors: those of `read`, and invalid_argument; `where` is "specs/2" or "tasks/7". out_of_range:

@@ -31,7 +31,7 @@ auto* part_in(Job& job, std::uint32_t rank) {
   return found == job.parts.end() ? nullptr : &*found;
 }
 
-// Each returns whether the event fits; `job` is a scratch copy.
+// Each function returns whether the event fits; `job` is a scratch copy.
 struct Transition {
   Lifecycle& job;
   Time time;
@@ -84,7 +84,7 @@ struct Transition {
     job.suspended = 0;
     return true;
   }
-  // One that is stopped goes on, to its end.
+  // A suspended job is continued, so that it can end.
   bool operator()(const event::Preempt& e) {
     if (job.state != JobState::run || !job.holds_resources || job.preemption.by != 0) return false;
     job.preemption = e;
@@ -108,7 +108,7 @@ struct Transition {
     job.expiration = e.expiration;
     return true;
   }
-  // The tasks of this part run. The report may cross a cancel on its way, so CLEANUP takes it too.
+  // The tasks of this part run. The report may cross a cancel, so CLEANUP takes it too.
   bool begin(std::uint32_t rank, const std::vector<event::Process>& processes) {
     const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
     Part* const part = part_in(job, rank);
@@ -150,7 +150,7 @@ struct Transition {
       job.note = e.note;
     }
     job.state = JobState::cleanup;
-    job.suspended = 0;  // its agents let it go on, to its end
+    job.suspended = 0;  // its agents continue its tasks, so that they can end
     return true;
   }
   bool operator()(const event::Finish& e) {
@@ -316,7 +316,7 @@ Step next_step(const Lifecycle& job, std::uint32_t rank) {
   const Part* const part = part_of(job, rank);
   if (part == nullptr || part->finished || job.finished || !job.holds_resources) return Step::none;
   if (is_led(job, rank) && job.parts.front().finished) return Step::kill;
-  // A child instance that is to end still needs its agents for that.
+  // A child instance that is to end still needs its agents.
   if (is_led(job, rank) && part->started) return Step::watch;
   if (job.state == JobState::cleanup) return Step::kill;
   return part->started ? Step::watch : Step::start;
@@ -355,7 +355,7 @@ std::string result_of(const Lifecycle& job) {
   return "COMPLETED";
 }
 
-// What its node's loss, meanwhile, has ended was to end anyhow.
+// A node lost meanwhile only ended a job that was to end anyhow.
 bool has_given_place(const Lifecycle& job) {
   return job.preemption.by != 0 && (job.exception == "preempt" || job.exception == "orphaned" ||
                                     job.exception == "node-failure");

@@ -4,22 +4,22 @@
 //   -clean-> INACTIVE
 //
 // A job has a part for each agent that runs tasks of it: it has started when the first part has,
-// and finished when all have. Of a child instance the part of the lowest rank leads: that is where
-// its broker is, and the other parts are its agents. They are ended when that part is over, and how
-// they end says nothing of the job.
+// and finished when all have. In a child instance the part of the lowest rank, where the broker is,
+// leads the others, which are its agents: they are ended when that part is over, and how they end
+// says nothing about the job.
 //
 // A job that may run again (--requeue) goes from CLEANUP back to DEPEND once it holds nothing any
 // more (`requeue`), as often as it may.
 //
-// A job whose place another one takes (`preempt`) runs on until it ends or is ended for that; it
-// then goes the same way back, or is over.
+// A job whose place another job takes (`preempt`) runs on until it ends or is ended for that; then
+// it goes back to DEPEND likewise, or is over.
 //
-// What was asked for may be changed later (`jobspec-update`), and a job that runs may be stopped
-// for a while (`suspend`, `resume`), which changes neither its state nor what it holds.
+// The request may be changed later (`jobspec-update`), and a running job may be stopped for a while
+// (`suspend`, `resume`), which changes neither its state nor what it holds.
 //
-// An array is one job (array/array.hpp): its own life is SCHED until its first task has its
-// resources (`array-start`), and over with its last one (`array-finish`). Each task has a life of
-// its own, as a job has.
+// An array is one job (array.hpp): its own life is SCHED until its first task has resources
+// (`array-start`), and over with its last task (`array-finish`). Each task has a life of its own,
+// as a job has.
 //
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
@@ -73,7 +73,7 @@ struct Urgency {
   std::uint32_t urgency = 16;
   bool operator==(const Urgency&) const = default;
 };
-// Where a job is, for people: its R is elsewhere, and means nothing once the resources are others.
+// Where a job is, for people: its R is kept elsewhere and means nothing once the resources changed.
 struct Place {
   std::string nodelist;  // hostlist
   std::int64_t nodes = 0, cores = 0, gpus = 0;
@@ -81,10 +81,10 @@ struct Place {
 };
 struct Alloc {
   std::string selection;        // immediate, backfill, reserved
-  std::int64_t expiration = 0;  // when its time limit ends it; 0: never
+  std::int64_t expiration = 0;  // when the job is ended; 0: never
   Place place = {};
   std::string environment = {};            // the parallel environment it runs in; "": none
-  std::vector<std::uint32_t> ranks = {0};  // of the agents that run its tasks, ascending
+  std::vector<std::uint32_t> ranks = {0};  // agents that run its tasks, ascending
   bool leads = false;                      // the first part leads the others
   bool operator==(const Alloc&) const = default;
 };
@@ -98,10 +98,10 @@ struct ResourceUpdate {
   std::int64_t expiration = 0;  // the new one, as in Alloc
   bool operator==(const ResourceUpdate&) const = default;
 };
-// Its first part runs; what the others say is a RankStart each.
+// The job's first part runs; each other part has a RankStart.
 struct Start {
-  std::vector<Process> processes;  // the tasks of that part, in their order
-  std::uint32_t rank = 0;          // the part's
+  std::vector<Process> processes;  // the tasks of the first part, in their order
+  std::uint32_t rank = 0;          // of the first part
   bool operator==(const Start&) const = default;
 };
 struct RankStart {
@@ -109,7 +109,7 @@ struct RankStart {
   std::uint32_t rank = 0;
   bool operator==(const RankStart&) const = default;
 };
-// The child instance that the job is says hello.
+// The broker of a child instance says hello; the job is that instance.
 struct Instance {
   std::string uri;
   bool operator==(const Instance&) const = default;
@@ -130,7 +130,7 @@ struct Finish {
 // One part of several is over; the last of them is followed by the job's own Finish.
 struct RankFinish {
   std::uint32_t rank = 0;
-  std::string reason;  // as of TasksEnded; "never": none of its tasks was started, nor will be
+  std::string reason;  // as in TasksEnded; "never": no task of the part was or will be started
   Finish how = {};
   bool operator==(const RankFinish&) const = default;
 };
@@ -143,7 +143,7 @@ struct Free {
 struct Clean {
   bool operator==(const Clean&) const = default;
 };
-// For the event log only: what is waited for follows from the jobspec.
+// For the event log only: a job's dependencies follow from its jobspec.
 struct DependencyAdd {
   std::string description;
   bool operator==(const DependencyAdd&) const = default;
@@ -152,48 +152,48 @@ struct DependencyRemove {
   std::string description;
   bool operator==(const DependencyRemove&) const = default;
 };
-// Somebody has changed what was asked for. Empty: as it was.
+// Somebody has changed the job's request. Empty fields: unchanged.
 struct JobspecUpdate {
   std::optional<Duration> limit;  // 0: none
   std::optional<std::string> name, queue;
   std::optional<std::int64_t> nodes, slots;
   bool operator==(const JobspecUpdate&) const = default;
 };
-// Its tasks are stopped, and go on.
+// The job's tasks are stopped (Suspend) or continued (Resume).
 struct Suspend {
   bool operator==(const Suspend&) const = default;
 };
 struct Resume {
   bool operator==(const Resume&) const = default;
 };
-// It has failed, and runs again: it waits in DEPEND until `begin`.
+// The job has failed and runs again: it waits in DEPEND until `begin`.
 struct Requeue {
   std::uint32_t retry = 1;  // the attempt to come, counted from 1 behind the first one
   Time begin = 0;
   std::string note;        // how the attempt before it ended, for the user
-  bool preempted = false;  // because another job took its place: none of the attempts it asked for
+  bool preempted = false;  // another job took its place: this attempt counts for no --requeue
   bool operator==(const Requeue&) const = default;
 };
-// It runs, and is to end, because another job takes its place.
+// A running job is to end because another job takes its place.
 struct Preempt {
-  std::uint64_t by = 0;  // that job
-  bool requeue = false;  // it runs again; else it is over
-  Time end = 0;          // when it is ended, unless it has ended before
+  std::uint64_t by = 0;  // the job that takes the place
+  bool requeue = false;  // the job runs again; else it is over
+  Time end = 0;          // when the job is ended, unless it ends before
   bool operator==(const Preempt&) const = default;
 };
 
-// Of an array: its first task has its resources.
+// The first task of an array has its resources.
 struct ArrayStart {
   bool operator==(const ArrayStart&) const = default;
 };
-// Of an array: its last task is over.
+// The last task of an array is over.
 struct ArrayFinish {
   int status = 0;  // as from wait(2), the worst of its tasks
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   bool operator==(const ArrayFinish&) const = default;
 };
 
-// Of an open array: it has so many tasks more, behind those it had; and it gets no more.
+// An open array gets `tasks` more, behind those it has (ArrayExtend), or is closed (ArrayClose).
 struct ArrayExtend {
   std::uint64_t tasks = 0;
   bool operator==(const ArrayExtend&) const = default;
@@ -228,11 +228,11 @@ Result<EventBody> parse_event(std::string_view name, std::string_view context);
 // One line of an event log: {"timestamp":1.234,"name":"submit","context":{...}}\n
 std::string eventlog_line(const Event& event);
 
-// What of a job one agent runs.
+// The part of a job that one agent runs.
 struct Part {
   std::uint32_t rank = 0;  // the agent's
-  bool started = false;    // its tasks have run
-  bool finished = false;   // and nothing of them runs any more, or ever will
+  bool started = false;    // the part's tasks have run
+  bool finished = false;   // no task of the part runs any more, or ever will
   bool never = false;      // finished without having been started
   Time t_finish = 0;
   event::Finish how = {};                 // once finished
@@ -242,7 +242,7 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
-// All updates of a job together. Null: it is as it was submitted; a job of many costs no more then.
+// All updates of a job together. Null: none, so that unchanged jobs cost no more.
 struct Updates {
   std::shared_ptr<const event::JobspecUpdate> all;
 
@@ -250,10 +250,10 @@ struct Updates {
     return all == other.all || (all != nullptr && other.all != nullptr && *all == *other.all);
   }
 };
-// `later` goes before what was changed earlier.
+// `later` overrides `before`.
 Updates merged(const Updates& before, const event::JobspecUpdate& later);
 
-// What the events so far have made of the job.
+// The state of a job: the fold of its events.
 struct Lifecycle {
   JobState state = JobState::created;
   bool submitted = false;
@@ -263,54 +263,53 @@ struct Lifecycle {
   bool finished = false;          // all of its tasks have ended
   bool leads = false;             // its first part leads the others
   bool cancelled = false;         // it is not to run again
-  bool closed = false;            // of an array: it gets no more tasks
-  std::uint32_t preemptions = 0;  // so many attempts ended because others took its place
-  std::uint32_t retries = 0;  // so many attempts, with those, are behind it; all below is of the
-                              // last one
-  event::Preempt preemption;  // `by` 0: nobody takes its place
-  Time retry_begin = 0;       // when that may begin
-  std::string retry_note;     // how the attempt before it ended
+  bool closed = false;            // an array that gets no more tasks
+  std::uint32_t preemptions = 0;  // attempts that ended because other jobs took the place
+  std::uint32_t retries = 0;      // attempts that ended, with those; all below is of the last one
+  event::Preempt preemption;      // `by` 0: no job takes its place
+  Time retry_begin = 0;           // when the next attempt may begin
+  std::string retry_note;         // how the attempt before this one ended
   std::uint32_t urgency = 16;
-  Updates updates;     // of what was submitted
-  Time suspended = 0;  // since when its tasks are stopped; 0: they are not
-  int status = 0;      // of wait(2), once finished
+  Updates updates;     // of the submitted request
+  Time suspended = 0;  // since when its tasks are stopped; 0: they run
+  int status = 0;      // as from wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;
   std::string selection;
   event::Place place;       // once allocated
   std::string environment;  // the parallel environment it was put into
-  std::string child_uri;    // of a child instance that has been up
+  std::string child_uri;    // where the child instance listens, once it has been up
   std::string exception;    // type of the first fatal exception, "invalid" for a refused job
-  std::string note;         // its note
+  std::string note;         // of that exception
   std::vector<Part> parts;  // by rank; from alloc to clean
 
   bool operator==(const Lifecycle&) const = default;
 };
 
-// nullptr: this agent runs nothing of it.
+// nullptr: the agent of this rank runs no part of the job.
 const Part* part_of(const Lifecycle& job, std::uint32_t rank);
 // The place of the part of `rank` among the parts, counted from 0.
 std::size_t place_of(const Lifecycle& job, std::uint32_t rank);
-// Of all parts, by rank.
+// The processes of all parts, by rank.
 std::vector<event::Process> processes_of(const Lifecycle& job);
-// Does another part lead this one? (It is an agent of a child instance then.)
+// Does another part lead this one? (The part is an agent of a child instance then.)
 bool is_led(const Lifecycle& job, std::uint32_t rank);
 // Is every part over, but for that of `rank`?
 bool others_are_over(const Lifecycle& job, std::uint32_t rank);
-// How the job ended, as its parts did: with the exit code of the one that has decided it, else the
-// highest of theirs, and all that they have
-// used. (Why it failed says the first exception.) nullopt: nothing of it was ever started.
+// How the whole job ended: the exit code of the part that decided it, else the highest one, and the
+// sum of what all parts used. (Why it failed is in the first exception.) nullopt: no task of any
+// part was ever started.
 std::optional<event::Finish> whole_of(const std::vector<Part>& parts);
 
 // The job after `event`. Errors: protocol when the event cannot happen in this state; nothing is
 // half applied.
 Result<Lifecycle> apply(const Lifecycle& job, const Event& event);
 
-// Has another job taken its place, so that it is over or runs again?
+// Has another job taken this job's place, so that it is over or runs again?
 bool has_given_place(const Lifecycle& job);
 
-// What the state asks for. Doing it again is harmless.
+// What has to be done next in a state. Doing it again is harmless.
 enum class Step : std::uint8_t {
   none,      // NEW before submit, INACTIVE
   validate,  // decide between validate and invalidate
@@ -324,14 +323,14 @@ enum class Step : std::uint8_t {
   clean,     // post clean
 };
 Step next_step(const Lifecycle& job);
-// The same of one part, for its agent: start, watch, kill or none.
+// The next step for one part, for its agent: start, watch, kill or none.
 Step next_step(const Lifecycle& job, std::uint32_t rank);
 
-// Of an INACTIVE job: COMPLETED, FAILED, CANCELED, TIMEOUT, REJECTED; empty before.
+// COMPLETED, FAILED, CANCELED, TIMEOUT or REJECTED; empty until the job is INACTIVE.
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.
 int exit_code_of(const Lifecycle& job);
-// How an attempt that is over ended: "exit code 3", "signal 9", else what its exception says.
+// How the last attempt ended: the note of its exception, else "signal 9" or "exit code 3".
 std::string end_in_words(const Lifecycle& job);
 
 }  // namespace holon::instance

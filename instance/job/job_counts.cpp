@@ -37,7 +37,7 @@ JobCounts::Row& JobCounts::row_of(Owner owner) {
 
 void JobCounts::add(JobId id, Owner owner, JobKind kind, std::int64_t n) {
   at(total_, kind) += n;
-  // What is still to be counted is counted later.
+  // A job that the counting has not reached yet is counted then.
   const bool keeps =
       !is_over(kind) || ended_ == Ended::known || (ended_ == Ended::counting && id <= counted_to_);
   if (keeps) at(row_of(owner), kind) += n;

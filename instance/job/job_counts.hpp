@@ -1,9 +1,8 @@
 // job_counts.hpp - how many jobs there are of each kind, kept as they change, so that nobody has to
-// count a hundred thousand of them. Of an array each task counts, and the array itself does not.
+// count a hundred thousand of them. Each task of an array counts; the array itself does not.
 //
-// By user and queue are kept: always the jobs that are active; those that are over only once
-// somebody has asked for that, when they are counted once, a portion at a time, in the order of
-// their ids.
+// Counts by user and queue: active jobs are always in them; jobs that are over only once somebody
+// has asked for that, when they are counted once, a portion at a time, in the order of their ids.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace holon::instance {
 
-// What listings say of a job in one word (msg::state_word).
+// The one word that listings say of a job (msg::state_word).
 enum class JobKind : std::uint8_t {
   // Active.
   created,
@@ -39,7 +38,7 @@ inline constexpr std::size_t kJobKinds = 12;
 // "SCHED", "SUSPENDED", "COMPLETED", ...
 const char* word_of(JobKind kind);
 JobKind kind_of(const Lifecycle& life);
-// Of a job that is over: "COMPLETED", ... Other words are failures.
+// The kind of a job that is over, from "COMPLETED", ... Unknown words count as failures.
 JobKind kind_of_result(std::string_view result);
 inline bool is_over(JobKind kind) {
   return kind >= JobKind::completed;
@@ -48,18 +47,18 @@ inline bool is_over(JobKind kind) {
 class JobCounts {
  public:
   using Row = std::array<std::int64_t, kJobKinds>;
-  // Whose they are, for a moment.
+  // Whose the jobs are; views, for the duration of a call.
   struct Owner {
     std::string_view user, queue;
   };
 
-  // `n` jobs, the first of them `id`, are of this kind now; or, with n < 0, not any more.
+  // Adds `n` jobs of this kind, the first of them `id`; n < 0 takes them away.
   void add(JobId id, Owner owner, JobKind kind, std::int64_t n);
-  // Jobs that are over, of which it is not said whose they were.
+  // Adds jobs that are over and whose owner is not known.
   void add_ended(JobKind kind, std::int64_t n) { at(total_, kind) += n; }
 
   const Row& total() const { return total_; }
-  // Of this user and queue; "": of any. REQUIRES for jobs that are over: ended() is known.
+  // The counts of a user and queue; "": of any. REQUIRES for jobs that are over: ended() is known.
   Row of(Owner owner) const;
 
   // ---- whose the jobs that are over were ----
@@ -68,10 +67,10 @@ class JobCounts {
   Ended ended() const { return ended_; }
   JobId counted_to() const { return counted_to_; }
   void begin_counting();
-  // REQUIRES of both: counting. Those with ids up to `last` have been counted now; nullopt: all.
+  // REQUIRES of both: counting. Ids up to `last` have been counted now; nullopt: all ids.
   void count_ended(Owner owner, JobKind kind, std::int64_t n);
   void counted_up_to(std::optional<JobId> last);
-  // What was counted so far is void.
+  // Discards what was counted so far.
   void stop_counting();
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The first vertex of this type below a list of them; nullptr: there is none.
+// The first vertex of this type in `list` or below it; nullptr: there is none.
 json* find_vertex(json& list, const char* type) {
   if (!list.is_array()) return nullptr;
   for (json& vertex : list) {
@@ -46,7 +46,7 @@ Status set_nodes(json& spec, const event::JobspecUpdate& update) {
   return {};
 }
 
-// Tasks in all follow the slots where there was one in each.
+// Sets the slots in all; the tasks follow where each slot had one.
 Status set_slots(json& spec, const event::JobspecUpdate& update) {
   if (!update.slots) return {};
   json* const slot = find_vertex(spec["resources"], "slot");
@@ -64,7 +64,7 @@ Status set_slots(json& spec, const event::JobspecUpdate& update) {
     tasks = {{"total", *update.slots}};
   else if (tasks.contains("total"))
     tasks = {{"per_slot", 1}};
-  // A range that was asked for is over.
+  // A range of slots that was asked for no longer applies.
   auto& system = spec["attributes"]["system"];
   if (system.contains("holon")) system["holon"].erase("slots");
   return {};

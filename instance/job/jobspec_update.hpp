@@ -1,5 +1,4 @@
-// jobspec_update.hpp - what somebody has changed of a job since it was submitted, put into its
-// jobspec.
+// jobspec_update.hpp - changes to a job since its submission, written into its jobspec.
 #pragma once
 #include <string>
 
@@ -9,15 +8,14 @@
 
 namespace holon::instance {
 
-// The jobspec (JSON) as it is with the update. Slots are in all, each node has equally many: tasks
-// follow them. Errors: invalid_argument: what is counted is not in the jobspec, or cannot be
-// spread.
+// The jobspec (JSON) with the update in it. `slots` is the total, spread evenly over the nodes; the
+// tasks follow it. Errors: invalid_argument: the jobspec has no such count, or it cannot be spread.
 Result<std::string> with_update(const std::string& jobspec, const event::JobspecUpdate& update);
 
-// With all that the events of a job have changed of it. One that cannot be read stays as it is.
+// The jobspec with all updates among the job's events; unchanged if it cannot be read.
 std::string as_updated(const std::string& jobspec, const std::vector<Event>& events);
 
-// Errors: invalid_argument: nothing is asked for, or numbers that make no sense.
+// Errors: invalid_argument: no change is asked for, or a number makes no sense.
 Status check_update(const msg::UpdateRequest& ask);
 
 // "jobs 7-9: limit 10m, queue night"

@@ -1,4 +1,4 @@
-// no_array.hpp - what is said to whoever names a job where only an array can be meant.
+// no_array.hpp - the error for a request that names a job where only an array is accepted.
 #pragma once
 #include <fmt/core.h>
 
@@ -8,7 +8,7 @@
 
 namespace holon::instance {
 
-// A task of an array is a likely slip: its array is named.
+// A task of an array is a likely slip: the text names its array.
 inline std::string about_no_array(const msg::JobRecord& job) {
   if (job.array == 0)
     return fmt::format("job {} is no array: it has no tasks with indices", job.path);

@@ -11,11 +11,11 @@ namespace {
 
 using nlohmann::json;
 
-// Without the names of the members, which would be as many bytes as most have in them.
+// The packed form, without member names: they would take as many bytes as most values.
 using KeptWords =
     std::pair<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>>;
 
-// As journals before version 4 have them: a map.
+// The form in journals before version 4: a map.
 struct NamedWords {
   std::string name;
   std::vector<std::string> command, dependencies;

@@ -1,5 +1,5 @@
-// task_words.hpp - what a task of a graph has for itself: its jobspec and the rest it shares with
-// others of its batch.
+// task_words.hpp - the parts of a graph's task that are its own; it shares the rest of its jobspec
+// with others of its batch.
 #pragma once
 #include <string>
 #include <string_view>
@@ -19,18 +19,18 @@ struct TaskWords {
   bool operator==(const TaskWords&) const = default;
 };
 
-// As the journal has it. Errors: protocol (not such bytes).
+// The bytes kept in the journal. Errors: protocol (no such bytes).
 std::string pack_words(const TaskWords& words);
 Result<TaskWords> unpack_words(std::string_view bytes);
 
 // "afterok:7". Errors: invalid_argument.
 Result<Dependency> parse_dependency(const std::string& text);
-// The jobspec of a task with such words. A jobspec that is no JSON stays as it is.
+// The task's own jobspec: the shared one with these words. What is no JSON is returned unchanged.
 std::string with_words(const std::string& jobspec, const TaskWords& words);
-// The same of what was read out of it. Errors: invalid_argument (a dependency).
+// The task's own submission, likewise. Errors: invalid_argument (a dependency).
 Result<Submission> with_words(const Submission& shared, JobId id, const TaskWords& words);
 
-// The task's dependency-add events, which were not written for each, behind its validation.
+// Inserts the task's dependency-add events, which are not journalled one by one, after `validate`.
 void add_dependency_events(std::vector<Event>& events, const TaskWords& words);
 
 }  // namespace holon::instance

@@ -1,5 +1,5 @@
-// after_commit.hpp - what a turn of the broker's loop may only do once its journal transaction is
-// on disk: answers, starts, signals.
+// after_commit.hpp - effects that a turn of the broker's loop may have only once its journal
+// transaction is on disk: answers, starts, signals.
 #pragma once
 #include <functional>
 #include <utility>
@@ -11,7 +11,7 @@ class AfterCommit {
  public:
   void add(std::function<void()> effect) { effects_.push_back(std::move(effect)); }
   bool empty() const { return effects_.empty(); }
-  // In the order they were added. What is added meanwhile waits for the next commit.
+  // Runs the effects in the order they were added. Those added meanwhile wait for the next commit.
   void run() {
     for (auto& effect : std::exchange(effects_, {})) effect();
   }

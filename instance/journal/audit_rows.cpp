@@ -19,7 +19,7 @@ std::int64_t add_audit(SQLite::Database& db, SQLite::Statement& insert, const Au
 }
 
 void set_audit_what(SQLite::Database& db, std::int64_t number, const std::string& what) {
-  // Behind where the request came from, if that is there.
+  // Appends to the origin of the request, if that is there.
   SQLite::Statement q(
       db, "UPDATE audit SET what=CASE what WHEN '' THEN ? ELSE what||': '||? END WHERE number=?");
   SQLite::bind(q, what, what, number);

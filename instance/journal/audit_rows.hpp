@@ -1,5 +1,5 @@
-// audit_rows.hpp - the table of who asked for what, and whom it was refused (service/audit.hpp
-// writes it). Functions throw what SQLiteCpp throws: the Journal catches at its edge.
+// audit_rows.hpp - the table of who asked for what, and who was refused (users/audit.hpp writes
+// it). Functions throw what SQLiteCpp throws: the Journal catches at its edge.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,24 +18,24 @@ struct AuditRow {
   std::int64_t time = 0;  // ms, by the wall clock
   std::int64_t uid = -1;  // -1: not known
   std::int64_t pid = 0;
-  bool passed_on = false;  // by the instance above
+  bool passed_on = false;  // by the instance above this one
   std::string topic, path, what;
-  std::string refused;  // why; empty: it was not
+  std::string refused;  // why; empty: the request was not refused
 
   bool operator==(const AuditRow&) const = default;
 };
 
 inline constexpr const char* kInsertAudit = "INSERT INTO audit VALUES(NULL,?,?,?,?,?,?,?,?)";
 
-// Adds the row, its number being the next one, and returns that. `insert` is a statement of
+// Adds a row under the next number and returns that number. `insert` is a statement of
 // kInsertAudit.
 std::int64_t add_audit(SQLite::Database& db, SQLite::Statement& insert, const AuditRow& row);
-// What became of it.
+// Adds what became of the request.
 void set_audit_what(SQLite::Database& db, std::int64_t number, const std::string& what);
 void set_audit_refused(SQLite::Database& db, std::int64_t number, const std::string& why);
-// Rows up to that number go: the oldest thousand of them at most, so that nobody waits for it.
+// Drops rows up to that number, the oldest thousand at most, so that nobody waits for it.
 void drop_audit(SQLite::Database& db, std::int64_t up_to);
-// At most `limit` rows with numbers below `before`, the newest first.
+// Reads at most `limit` rows with numbers below `before`, the newest first.
 std::vector<AuditRow> read_audit(const SQLite::Database& db, std::int64_t before,
                                  std::int64_t limit, bool refused_only);
 

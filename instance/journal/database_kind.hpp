@@ -12,7 +12,7 @@ namespace holon::instance {
 
 struct DatabaseKind {
   const char* name;    // as in "a holon journal"
-  int application_id;  // kept in the file's header; another program's is left alone
+  int application_id;  // in the file's header; another program's file is left alone
   int version;         // of the schema
   const char* schema;
   int oldest = version;  // the first version that can be read
@@ -22,8 +22,8 @@ int version_of(SQLite::Database& database);
 // Is it a database of this kind, and of a version that can be read? Errors: invalid_argument;
 // throws what SQLiteCpp throws.
 Status expect_kind(SQLite::Database& database, const DatabaseKind& kind, const std::string& file);
-// The same, and creates the tables in an empty database. Errors: invalid_argument where the file is
-// of another kind or version; throws what SQLiteCpp throws.
+// Checks the same, and creates the tables in an empty database. Errors: invalid_argument where the
+// file is of another kind or version; throws what SQLiteCpp throws.
 Status adopt_schema(SQLite::Database& database, const DatabaseKind& kind, const std::string& file);
 
 }  // namespace holon::instance

@@ -48,7 +48,7 @@ Status create_journal(const std::string& file, const std::string& id) {
     fs::remove(old, error);
   try {
     SQLite::Database db(draft, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    // Synced once, below; a draft that was not finished is thrown away.
+    // Synced once, below; an unfinished draft is thrown away.
     db.exec("PRAGMA synchronous=OFF");
     db.exec("PRAGMA journal_mode=MEMORY");
     if (auto made = make_tables(db, draft); !made) return made;
@@ -73,7 +73,7 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::string& file) {
   if (none || logged == 0)
     return std::make_unique<SQLite::Database>("file:" + file + "?immutable=1",
                                               SQLite::OPEN_READONLY | SQLite::OPEN_URI);
-  // Without locks, which a file that is open for reading alone could not have.
+  // Opened without locks, which a file that is open read-only could not have.
   auto db = std::make_unique<SQLite::Database>(file, SQLite::OPEN_READONLY, 0, "unix-none");
   db->exec("PRAGMA locking_mode=EXCLUSIVE");
   return db;

@@ -1,4 +1,4 @@
-// files.hpp - the journal's database as files: made, opened to be looked at, put aside.
+// files.hpp - the journal's database as files: made, opened for reading, put aside.
 #pragma once
 #include <sys/types.h>
 
@@ -15,36 +15,36 @@ class Database;
 
 namespace holon::instance {
 
-// Where an instance keeps its journal.
+// The file of an instance's journal.
 std::string journal_file(const std::string& state_dir);
-// The log beside a database.
+// The write-ahead log of a database.
 std::string log_file(const std::string& file);
 
-// An empty journal of instance `id`. Its tables are on the disk, in the database itself and not in
-// the log, before it has its name. Errors: system.
+// Makes an empty journal of instance `id`. Its tables are on the disk, in the database itself and
+// not in the log, before the file has its name. Errors: system.
 Status create_journal(const std::string& file, const std::string& id);
 
-// From here on numbers of events do not mean what they meant. Throws what SQLiteCpp throws.
+// Begins an era: numbers of events mean something else from now on. Throws what SQLiteCpp throws.
 void begin_era(SQLite::Database& journal);
 
-// For reading alone: takes no lock and leaves file and log as they are. Also on a disk that is
-// read-only. Throws what SQLiteCpp throws. REQUIRES: nobody writes to it.
+// Opens for reading only, even on a read-only disk: takes no lock and changes neither file nor log.
+// Throws what SQLiteCpp throws. REQUIRES: nobody writes to it.
 std::unique_ptr<SQLite::Database> open_to_read(const std::string& file);
 
-// Renames what there is of a database, and its log, to FILE.damaged-DATE-TIME. Returns that name;
+// Renames a database and its log, where they exist, to FILE.damaged-DATE-TIME. Returns that name;
 // empty: there was nothing. Errors: system.
 Result<std::string> put_aside(const std::string& file, Time now);
 
-// What the disk below a directory says to a small file, in words for the end of "the disk of DIR ":
+// Why the disk below a directory refuses a small file, in words for the end of "the disk of DIR ":
 // "is full", "is read-only"; nullopt: it takes it.
 std::optional<std::string> disk_trouble(const std::string& dir);
 
-// Which file a name led to.
+// The file that a name led to.
 struct FileLook {
   dev_t device = 0;
   ino_t number = 0;
   off_t size = 0;
-  bool is_link = false;  // then the rest is of what it leads to
+  bool is_link = false;  // the name is a link; the rest is of its target
 
   static std::optional<FileLook> at(const std::string& file);
   bool same_file(const FileLook& other) const {

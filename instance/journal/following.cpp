@@ -1,4 +1,4 @@
-// The part of the Journal that lets others go on where they were: numbers of events, keys of
+// The part of the Journal that lets clients continue where they were: numbers of events, keys of
 // submissions.
 #include <algorithm>
 #include <filesystem>
@@ -59,14 +59,14 @@ Result<std::optional<SubmitKey>> Journal::jobs_of_key(std::string_view key) cons
   });
 }
 
-// Numbers have gaps where jobs were forgotten: it may be too early.
+// Event numbers have gaps where jobs were forgotten: the result may be too early.
 std::int64_t Journal::State::first_pack_from() const {
   const std::int64_t oldest = oldest_unpacked_event();
   return (oldest > 0 ? oldest : next_seq) + kEventsUnpacked + kEventsInPack;
 }
 
 void Journal::State::pack_some_events() {
-  constexpr int kPacksAtOnce = 4;  // a turn that has written more is caught up with by later ones
+  constexpr int kPacksAtOnce = 4;  // later turns catch up with one that has written more
   for (int i = 0; i < kPacksAtOnce && next_seq >= pack_from; ++i) {
     const Packing done = pack_oldest_events(db, packed_to, next_seq - kEventsUnpacked);
     packed_to = done.up_to;

@@ -1,10 +1,10 @@
-// instance_id.hpp - who an instance is, whatever else of it is lost: the file `instance.id` of its
-// state directory.
+// instance_id.hpp - an instance's identity, whatever else of it is lost: the file `instance.id` of
+// its state directory.
 //
-// Its first line is 128 random bits in hexadecimal digits, made once. They mark the instance's
-// processes and its journal. The second line says that a journal was made: one that is missing
-// later was lost, and is no reason to begin anew. Where the file is missing or damaged, the mark of
-// the journal (journal/mark.hpp) still knows the id, and the file is written again.
+// The first line is 128 random bits in hexadecimal digits, made once. They mark the instance's
+// processes and its journal. The second line says that a journal was made: a journal that is
+// missing later was lost, and is no reason to begin anew. Where the file is missing or damaged, the
+// mark of the journal (journal/mark.hpp) still knows the id, and the file is written again.
 #pragma once
 #include <optional>
 #include <string>
@@ -18,13 +18,13 @@ struct InstanceId {
   bool has_journal = false;
 };
 
-// The id, made where there is none. Errors: system; invalid_argument for a file that holds no id.
+// Returns the id, made if there is none. Errors: system; invalid_argument (no id in the file).
 Result<std::string> instance_id(const std::string& state_dir);
-// What is known of it; nullopt: nothing. Errors: as above.
+// Reads the id without making one; nullopt: there is none. Errors: as above.
 Result<std::optional<InstanceId>> read_instance_id(const std::string& state_dir);
-// The file says from here on that this instance has a journal. Errors: system.
+// Notes in the file that this instance has a journal. Errors: system.
 Status keep_instance_id(const std::string& state_dir, const std::string& id);
-// One that no other instance has.
+// A random id that no other instance has.
 std::string new_instance_id();
 
 }  // namespace holon::instance

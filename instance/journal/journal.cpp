@@ -31,7 +31,7 @@ T unpacked(const SQLite::Column& column) {
   return std::move(*value);
 }
 
-// In the place of a record that cannot be understood: the job is named, and the others are listed.
+// Replaces a record that cannot be understood: the job is named, and the others are listed.
 msg::JobRecord unreadable(const std::string& path, std::uint64_t id, const Error& error) {
   msg::JobRecord record;
   record.path = path;
@@ -92,7 +92,7 @@ void Journal::add_inactive(const msg::JobRecord& record) {
     const msg::JobRecord* const base = s.base_for(record);
     const std::string data =
         base != nullptr ? pack_difference(record, *base) : transport::pack(record);
-    // An array that is lost has a record for whoever asks for its number, and is no job beside its
+    // The record of a lost array only answers those who ask for its number: it is no job beside its
     // tasks, which are counted.
     const std::string counted_as = is_lost_array(s.lost, record.id) ? kNotCounted : record.result;
     s.inactive.bind(1, static_cast<std::int64_t>(record.id));
@@ -102,7 +102,7 @@ void Journal::add_inactive(const msg::JobRecord& record) {
   });
 }
 
-// Is there no record of this job, or one that this one takes the place of?
+// Is there no record of this job, or one that this record supersedes?
 bool Journal::State::is_news(const msg::JobRecord& record, std::string_view data) {
   known.bindNoCopy(1, record.path);
   if (!known.executeStep()) {
@@ -257,7 +257,7 @@ Status Journal::replay(const std::function<void(JobId, std::uint64_t, const Even
   });
 }
 
-// What agents report is of a little earlier than the events around it.
+// Times from agents are a little earlier than the events around them.
 Result<Time> Journal::latest_event() const {
   return state_->read<Time>([&] {
     return state_->db
@@ -458,7 +458,7 @@ Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t coun
 
 Result<JobId> Journal::next_id() const {
   return state_->read<JobId>([&] {
-    // A job that a damaged journal has lost has a record and no batch.
+    // A job that a damaged journal has lost has a record but no batch.
     const auto known = job_id(state_->db.execAndGet(
         fmt::format("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
                     "coalesce((SELECT max(id) + 1 FROM jobs), 1), coalesce((SELECT max(value) FROM "

@@ -2,16 +2,16 @@
 // directory.
 //
 // Writes collect in one open transaction; commit() makes them durable together, once a turn of the
-// broker's loop, and only then are answers sent. Committed means: kept whatever process is killed,
-// when and how. Whether it also outlives a power cut is the choice of Sync. The first failed write
-// makes commit() fail, and every one after it: a broker whose journal is broken stops, so that
-// nothing is acknowledged that was not written. One writer at a time: the state directory is locked
-// while its journal is open.
+// broker's loop, and only then are answers sent. What is committed survives the death of any
+// process, at any time. Whether it also outlives a power cut is the choice of Sync. The first
+// failed write makes commit() fail, and every one after it: a broker whose journal is broken stops,
+// so that nothing is acknowledged that was not written. One writer at a time: the state directory
+// is locked while its journal is open.
 //
-// What happens to its files is noticed. Who an instance is and how far its journal had come stand
-// beside it (instance_id.hpp, mark.hpp): a journal that is gone, another's, damaged, or has
-// lost its end is never taken for a new one. One that is removed or shortened while it is open is
-// written again from what is open.
+// Changes to the files are noticed. The instance's identity and how far its journal had come are
+// kept beside it (instance_id.hpp, mark.hpp): a journal that is gone, another's, damaged, or has
+// lost its end is never taken for a new one. A file that is removed or shortened while it is open
+// is written again from what is open.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -52,30 +52,30 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
-// Equal tasks first .. first+count-1 of an array that are over (array/ended.hpp).
+// Equal tasks first .. first+count-1 of an array that are over (job/ended.hpp).
 struct EndedTasks {
   JobId first;
   std::uint64_t count = 1;
   std::string life;  // pack_ended()
 };
-// A task of an array of which something has happened, and which is not over.
+// A task of an array to which something has happened, and which is not over.
 struct TaskRun {
   JobId id;
-  std::vector<Event> events;  // of its own, behind those of its array
+  std::vector<Event> events;  // of the task's own, behind those of its array
 };
 
-// Where in the log of outputs what a job wrote is (output/output_log.hpp).
+// Where the output of a job is in the log of outputs (output/output_log.hpp).
 struct OutputPlace {
   JobId job;
   std::int64_t segment = 0, begin = 0;  // `begin` in bytes
-  std::int64_t output = 0, error = 0;   // so many bytes of the one, and of the other behind it
+  std::int64_t output = 0, error = 0;   // bytes of stdout, and of stderr behind it
 };
 inline constexpr std::int64_t kMostLogged = 1 << 20;  // bytes of each; more makes no sense
 
-// The jobs that were submitted with a client's key.
+// The jobs that were submitted with one key of a client.
 struct SubmitKey {
   JobId first;
-  std::uint64_t count = 1;  // as asked for; of a refused submission there is one record
+  std::uint64_t count = 1;  // as asked for; a refused submission has one record
 
   bool operator==(const SubmitKey&) const = default;
 };
@@ -88,7 +88,7 @@ struct NumberedEvent {
   Event event;
 };
 
-// What was granted to the child that a job is.
+// The grant to a child instance, which is the job `job`.
 struct ChildGrant {
   JobId job;
   std::string token;        // the child shows it in each hello, see children.hpp
@@ -103,19 +103,19 @@ struct EndedRow {
   JobId id;
   std::uint64_t count = 1;
   std::string result;
-  std::string user = {}, queue = {};  // of a task its array's, as far as that is known
-  bool is_array = false;              // as a whole: its tasks are rows of their own
+  std::string user = {}, queue = {};  // of a task: its array's, as far as that is known
+  bool is_array = false;              // an array as a whole: its tasks are rows of their own
   bool is_task = false;
 };
 
-// What a call of Journal::forget() took away.
+// The jobs that a call of Journal::forget() took away.
 struct Forgotten {
   std::vector<std::pair<JobId, JobId>> jobs;        // the first, and the one after the last
-  std::vector<std::pair<JobId, JobId>> with_files;  // of them, those that may have left files
-  std::vector<JobId> instances;                     // of them, those that were children
-  std::vector<EndedRow> rows;                       // what they were; no arrays
-  std::uint64_t count = 0;                          // of jobs, in the rows
-  bool more = false;  // a batch is half gone or half looked at, or more are to go
+  std::vector<std::pair<JobId, JobId>> with_files;  // those of `jobs` that may have left files
+  std::vector<JobId> instances;                     // those of `jobs` that were children
+  std::vector<EndedRow> rows;                       // the forgotten jobs and tasks; no arrays
+  std::uint64_t count = 0;                          // of jobs, in `rows`
+  bool more = false;  // a batch is half gone or half read, or more are to go
 };
 
 class Journal {
@@ -125,14 +125,13 @@ class Journal {
     refuse,  // and say what can be done
     repair,  // makes a new journal of what can be read, keeps the old one, and says so in the news
   };
-  // Called again and again while something goes on that may take long.
+  // Called again and again during work that may take long.
   using Beat = std::function<void()>;
-  // Opens or creates; one of an earlier version is brought to this one (migrate.hpp). An empty
-  // name: in memory, gone with the process. Looks for damage for a second at most. `beat` is called
-  // in here, at each read and write until stop_beating(), later as lost files are written again. It
-  // must outlive the journal. Errors: invalid_argument (the file is no journal, has another
-  // version, is another instance's, is damaged, or is gone), busy (another broker has it open),
-  // system.
+  // Opens or creates; a journal of an earlier version is migrated (migrate.hpp). An empty name: in
+  // memory, gone with the process. Looks for damage for a second at most. `beat` is called in here,
+  // at each read and write until stop_beating(), and later while lost files are rewritten. It must
+  // outlive the journal. Errors: invalid_argument (the file is no journal, has another version, is
+  // another instance's, is damaged, or is gone), busy (another broker has it open), system.
   static Result<Journal> open(const std::string& file, Sync sync,
                               OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;
@@ -141,32 +140,32 @@ class Journal {
 
   // ---- writing; nothing is durable before commit() ----
   void add_batch(const Batch& batch);
-  // The same of a batch whose jobspec is that of the batch `same`, however it stands in `batch`.
+  // Adds a batch whose jobspec is that of the batch `same`, whatever `batch` has.
   void add_batch_like(const Batch& batch, JobId same);
-  // What a task of a graph has for itself, beside its batch.
+  // Adds what a task of a graph has for itself, beside its batch.
   void add_words(JobId task, const TaskWords& words);
-  // The same event for `count` jobs: one row. More than one means a whole batch, `first` being its
-  // first.
+  // Adds the same event for `count` jobs as one row. More than one job means a whole batch, `first`
+  // being its first.
   void add_event(JobId first, std::uint64_t count, const Event& event);
-  // A client's key for jobs that are submitted; it goes with the first one's record.
+  // Adds a client's key for submitted jobs; it goes with the first job's record.
   void add_submit_key(std::string_view key, const SubmitKey& jobs);
   void add_allocation(const resource::Allocation& allocation);
-  // The final record of a job of this instance; from here on it is INACTIVE.
+  // Adds the final record of a job of this instance, which is INACTIVE from here on.
   void add_inactive(const msg::JobRecord& record);
-  // Of arrays, whose batch has one number more than they have tasks. What happened to a task is
+  // Adds an array, whose batch has one number more than the array has tasks. Events of a task are
   // kept until it is over: one row a task, written with the commit.
   void add_array(JobId array, std::uint64_t tasks);
-  // It has so many in all now, and another jobspec.
+  // Sets an array's new number of tasks in all, and its new jobspec.
   void extend_array(JobId array, std::uint64_t tasks, const std::string& jobspec);
   void add_task_event(JobId task, const Event& event);
-  // Over are these tasks, in the same way: COMPLETED, FAILED, ... All that was kept of them goes.
+  // Adds tasks that ended alike: COMPLETED, FAILED, ... All else that was kept of them goes.
   void add_ended_tasks(const EndedTasks& tasks, const std::string& result);
   void add_output(const OutputPlace& place);
-  // A record of a job of a descendant. False: what is known of that job is the same, or newer
+  // Puts the record of a job of a descendant. False: the known record is the same or newer
   // (record_order.hpp).
   bool put_descendant(const msg::JobRecord& record);
-  // The same for one that is about to be shown: whichever of it and what is known is further on. So
-  // much of a job is never shown that a later answer from here could be behind it.
+  // Puts a record that is about to be shown, and returns it or the known one, whichever is further
+  // on: nothing is shown that a later answer from here could be behind of.
   ShownRecord show_descendant(msg::JobRecord record);
   void put_child(const ChildGrant& child);
   void set_meta(std::string_view key, std::string_view value);
@@ -182,7 +181,7 @@ class Journal {
   void put_reservations(const std::vector<KeptReservation>& all);
   void add_aside(JobId job);
   void remove_aside(JobId job);
-  // A row of the audit; its number, 0 where nothing can be written.
+  // Adds a row of the audit and returns its number; 0 where nothing can be written.
   std::int64_t add_audit(const AuditRow& row);
   void set_audit_what(std::int64_t number, const std::string& what);
   void set_audit_refused(std::int64_t number, const std::string& why);
@@ -190,53 +189,53 @@ class Journal {
   // Paths whose newest record the parent has not acknowledged yet.
   void add_outbox(std::string_view path);
   void remove_outbox(std::string_view path);
-  // Something was written since the last commit().
+  // Was something written since the last commit()?
   bool has_changes() const;
-  // Errors: system; it says of a full disk and a read-only one that they are. O(what was written).
+  // Errors: system; the text tells a full disk and a read-only one apart. O(what was written).
   Status commit();
-  // Are the files still the ones that are open? If not, they are written again. To be called once
-  // in a while; commit() looks, too. Errors: system. O(1) while all is well.
+  // Are the files still the ones that are open? If not, they are written again. Call once in a
+  // while; commit() checks, too. Errors: system. O(1) while all is well.
   Status look();
-  // Is there room for more than a few commits? Errors: system, with what is wrong with the disk.
+  // Is there room for more than a few commits? Errors: system, naming what is wrong with the disk.
   Status room();
-  // From here on nothing is written, and commit() does nothing: what there is can be read on a disk
-  // that takes no more.
+  // Ends all writing; commit() does nothing. What there is can be read on a disk that takes no
+  // more.
   void freeze();
-  // One that is frozen from its beginning, where open() fails for the disk alone. Errors: system.
+  // Opens a frozen journal, where open() fails only because of the disk. Errors: system.
   static Result<Journal> open_frozen(const std::string& file, Beat beat = {});
   void stop_beating();
-  // What it holds makes no sense, for this reason: whoever opens it next takes it for damaged.
+  // The journal's contents make no sense, for this reason: its next opener takes it for damaged.
   // Returns the error to end with, which says so and what can be done: `system`, for a broker that
   // is started again repairs it.
   Error condemn(const Error& why);
-  // What has happened to the journal that somebody should be told; told once.
+  // News about the journal that somebody should be told; each is returned once.
   std::vector<std::string> take_news();
-  // Was it made of what could be read of a damaged one? Events may be missing in between then.
+  // Was the journal made from what could be read of a damaged one? Events may be missing then.
   bool rebuilt() const;
   // Numbers at the journal's end that were given to jobs and tasks of which nothing is left.
   const std::vector<LostNumbers>& lost() const;
-  // Nobody has the numbers first .. stop-1, or gets them.
+  // Notes that nobody has, or gets, the numbers first .. stop-1.
   void leave_unused(JobId first, JobId stop);
   // Forgets the oldest INACTIVE jobs, with their events, R and the records below them: batches that
   // are wholly over, until at least `surplus` jobs have gone, and then those that were over before
-  // `before` (by the wall clock, as their records have it; 0: none). A batch that has more than
-  // `at_most` of them goes in several calls, also across a restart. Their numbers are not given
-  // again, and the file shrinks by and by. Errors: system. O(at_most).
+  // `before` (by the wall clock, as in their records; 0: none). A batch of more than `at_most` jobs
+  // goes in several calls, also across a restart. Numbers are not given again, and the file shrinks
+  // by and by. Errors: system. O(at_most).
   Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most, Time before = 0);
-  // Some records of jobs of children that are forgotten. False: there are none, and were none.
+  // Forgets some records below forgotten children. False: there are none, and were none.
   Result<bool> forget_below();
-  // Gives at most `pages` that hold nothing back to the disk. How many are left. Errors: system.
+  // Gives at most `pages` empty pages back to the disk. Returns how many are left. Errors: system.
   Result<std::int64_t> give_back(std::int64_t pages);
-  // After a commit: the write-ahead log goes into the database, which shrinks. Bytes of both then.
-  // Errors: system.
+  // Call after a commit: the write-ahead log goes into the database, which shrinks. Returns the
+  // bytes of both then. Errors: system.
   Result<std::int64_t> shrink_log();
-  // Bytes of the database and its log.
+  // The bytes of the database and its log.
   std::int64_t size() const;
 
-  // ---- reading: sees uncommitted writes too. Errors: system ----
+  // ---- reading: uncommitted writes are seen, too. Errors: system ----
   Result<std::optional<std::string>> meta(std::string_view key) const;
   Result<std::optional<std::int64_t>> number(std::string_view key) const;
-  // What is not of a job, see rows.hpp.
+  // Rows that are not of a job, see rows.hpp.
   Result<std::optional<HeldGrant>> grant() const;
   Result<std::optional<KnownAgent>> agent(std::uint32_t rank) const;
   Result<std::vector<event::Process>> orphans(std::uint32_t rank) const;
@@ -245,23 +244,23 @@ class Journal {
   Result<std::vector<ClosedGate>> closed_gates() const;
   Result<std::vector<KeptReservation>> reservations() const;
   Result<std::vector<JobId>> aside() const;
-  // At most `limit` rows with numbers below `before`, the newest first. O(rows).
+  // At most `limit` rows of the audit with numbers below `before`, the newest first. O(rows).
   Result<std::vector<AuditRow>> audit(std::int64_t before, std::size_t limit,
                                       bool refused_only) const;
-  // Of an array: how many tasks it has (nullopt: it is none); of its tasks those that are over, and
-  // those of which something has happened, in the order of their ids.
+  // How many tasks an array has (nullopt: it is none); which of its tasks are over, and to which
+  // something has happened, in the order of their ids.
   Result<std::optional<std::uint64_t>> tasks_of_array(JobId array) const;
-  Result<std::vector<JobId>> arrays_over() const;  // those that are INACTIVE
+  Result<std::vector<JobId>> arrays_over() const;  // INACTIVE arrays
   Status each_ended(
       JobId first, std::uint64_t count,
       const std::function<void(const EndedTasks&, const std::string& result)>& take) const;
-  // The first rows of those, at most `limit`.
+  // The first rows of tasks that are over, at most `limit`.
   Result<std::vector<EndedTasks>> ended_tasks(JobId first, std::uint64_t count,
                                               std::size_t limit) const;
   Result<std::vector<TaskRun>> runs_of(JobId first, std::uint64_t count) const;
-  // nullopt: this task is not over, or there is none.
+  // nullopt: this task is not over, or does not exist.
   Result<std::optional<EndedTasks>> ended_task(JobId task) const;
-  // nullopt: nothing of it is in the log of outputs.
+  // nullopt: the log of outputs has nothing of this job.
   Result<std::optional<OutputPlace>> output_of(JobId job) const;
   Result<std::set<std::int64_t>> output_segments() const;  // O(outputs)
   // Batches with a job that is not INACTIVE, ascending.
@@ -271,37 +270,37 @@ class Journal {
       const std::function<void(JobId first, std::uint64_t count, const Event&)>& take) const;
   // At most `limit` events with numbers from `from` on, in order.
   Result<std::vector<NumberedEvent>> events_from(std::int64_t from, std::size_t limit) const;
-  // The number of the next event; and of the last one that is forgotten, before which others may be
-  // missing (0: none is).
+  // The number of the next event; and that of the last forgotten event, before which others may be
+  // missing (0: none is forgotten).
   std::int64_t next_event() const;
   Result<std::int64_t> last_forgotten_event() const;
-  // Numbers of events mean the same as long as this is the same.
+  // Event numbers keep their meaning while the era is the same.
   Result<std::string> event_era() const;
   Result<std::optional<SubmitKey>> jobs_of_key(std::string_view key) const;
   // The latest time among the last events; 0: there are none. O(1).
   Result<Time> latest_event() const;
   Result<std::optional<resource::Allocation>> allocation(JobId job) const;
-  // Those whose job is not INACTIVE.
+  // The grants of children whose job is not INACTIVE.
   Result<std::vector<ChildGrant>> children() const;
   Result<std::vector<std::string>> outbox() const;
-  // Of the jobs first .. first+count-1 those that have words of their own, ascending.
+  // Those of the jobs first .. first+count-1 that have words of their own, ascending.
   Result<std::vector<std::pair<JobId, TaskWords>>> words_of(JobId first, std::uint64_t count) const;
-  // The batch the job came with (of a task of a graph its jobspec is the task's), the job's own
-  // events in order, its final record. Errors: not_found.
+  // The batch that a job came with (for a task of a graph, its jobspec is the task's own), the
+  // job's own events in order, its final record. Errors: not_found.
   Result<Batch> batch_of(JobId job) const;
   Result<std::vector<Event>> events_of(JobId job) const;
-  // How it ended, without its record; nullopt: none is kept. "": only its record says it.
+  // The result of a job, without its record; nullopt: none is kept. "": only its record has it.
   Result<std::optional<std::string>> result_of(JobId job) const;
   Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
-  // Final records of the `limit` jobs next to `job`: those with higher ids, ascending; those with
-  // lower ids, descending.
+  // Final records of the `limit` jobs next to `job`: with higher ids, ascending; with lower ids,
+  // descending.
   Result<std::vector<msg::JobRecord>> inactive_after(JobId job, std::size_t limit) const;
   Result<std::vector<msg::JobRecord>> inactive_before(JobId job, std::size_t limit) const;
-  // Final records of the jobs that held resources, and were to have them beyond `after`, by id.
+  // Final records of jobs that held resources and were to hold them beyond `after`, by id.
   // O(allocations ever made).
   Status ended_after(Time after, const std::function<void(const msg::JobRecord&)>& take) const;
   // The next `limit` records of descendants whose path starts with `prefix` ("/3/"), in the order
-  // of their paths as text, after the path `after`. REQUIRES: prefix is not empty.
+  // of their paths as text, behind `after`. REQUIRES: prefix is not empty.
   Result<std::vector<msg::JobRecord>> descendants_after(std::string_view prefix,
                                                         std::string_view after,
                                                         std::size_t limit) const;
@@ -310,7 +309,7 @@ class Journal {
   Result<std::vector<JobId>> inactive_ids(JobId first, std::uint64_t count) const;
   // The number after the highest id ever given.
   Result<JobId> next_id() const;
-  // The next rows behind the id `after`, at most `limit`, in the order of their ids. Those of tasks
+  // The next rows behind the id `after`, at most `limit`, in the order of their ids. Rows of tasks
   // have no user and no queue.
   Result<std::vector<EndedRow>> ended_rows(JobId after, std::size_t limit) const;
   // Is a batch half forgotten?

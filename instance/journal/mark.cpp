@@ -20,7 +20,7 @@ namespace {
 constexpr const char* kMagic = "holon-journal-mark-1";
 constexpr std::size_t kLength = 192;       // of the line, filled up with blanks
 constexpr std::size_t kBrokerLength = 20;  // of the line behind it
-constexpr std::size_t kKeptLength = 96;    // of each of those behind that, one for each array
+constexpr std::size_t kKeptLength = 96;    // of each line behind that, one for each array
 
 std::string mark_file(const std::string& state_dir) {
   return state_dir + "/instance.mark";
@@ -49,13 +49,13 @@ std::optional<JournalProgress> read_mark_line(int fd) {
   return parse({line.data(), line.size()});
 }
 
-// Who has the lock stands behind the line.
+// Writes who has the lock behind the line.
 void say_broker(int fd) {
   const std::string text = fmt::format("{:<{}}\n", getpid(), kBrokerLength - 1);
   if (pwrite(fd, text.data(), text.size(), kLength) < 0) return;
 }
 
-// "" where it is not known.
+// Who has the lock, in words; "" where it is not known.
 std::string broker_of(int fd) {
   std::array<char, kBrokerLength> text{};
   const ssize_t n = pread(fd, text.data(), text.size(), kLength);
@@ -71,7 +71,7 @@ std::string kept_line(const KeptNumbers& kept) {
   return line + "\n";
 }
 
-// One that does not check is that of no array.
+// A line that does not check yields array 0.
 KeptNumbers parse_kept(const std::string& line) {
   KeptNumbers kept;
   std::istringstream(line) >> kept.array >> kept.first >> kept.stop;
@@ -137,8 +137,8 @@ void JournalMark::keep(const KeptNumbers& numbers) {
 void JournalMark::forget_kept_but(std::size_t most) {
   auto left = kept();
   if (left.size() > most) left.erase(left.begin(), left.end() - static_cast<std::ptrdiff_t>(most));
-  if (left.size() == kept_.size()) return;                // nor is a line damaged
-  if (ftruncate(fd_.get(), kept_offset(0)) != 0) return;  // a disk that is read-only
+  if (left.size() == kept_.size()) return;                // and no line is damaged
+  if (ftruncate(fd_.get(), kept_offset(0)) != 0) return;  // a read-only disk
   kept_.clear();
   places_.clear();
   for (const KeptNumbers& numbers : left) keep(numbers);

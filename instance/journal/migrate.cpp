@@ -26,7 +26,7 @@ namespace {
 constexpr int kTyped = 2;         // the first version that has tables for what is not of a job
 constexpr int kObeysTaskmap = 5;  // the first version that reads taskmaps and files of jobspecs
 
-// Under the key "reservations" of version 1.
+// The value of the key "reservations" in version 1.
 struct ReservationsOf1 {
   std::map<std::uint64_t, msg::ReserveRequest> requests;
   std::set<std::uint64_t> cancelled;
@@ -95,7 +95,7 @@ class MetaOf1 {
     write_number(db_, kForgettingStop, stop);
   }
 
-  // The end was called an expiration at first.
+  // At first the end was called an expiration.
   void move_grant() {
     HeldGrant grant;
     const auto epoch = take_number<std::uint64_t>("grant.epoch");
@@ -120,7 +120,7 @@ class MetaOf1 {
     if (!orphans.empty()) write_orphans(db_, 0, orphans);
   }
 
-  // "open", or "closed" and the reason behind it.
+  // Values: "open", or "closed" and the reason.
   void move_gates(const std::string& prefix, const std::string& gate) {
     std::vector<std::string> keys;
     SQLite::Statement q(db_, "SELECT key FROM meta WHERE substr(key, 1, ?) = ?");
@@ -155,7 +155,7 @@ class MetaOf1 {
   NotUnderstood not_understood_;
 };
 
-// A key may be written with escapes.
+// May the jobspec have such attributes? A key may be written with escapes.
 bool may_be_changed(const std::string& jobspec) {
   for (const char* const part : {"taskmap", "files", "\\u"})
     if (jobspec.find(part) != std::string::npos) return true;
@@ -200,13 +200,13 @@ NotUnderstood move_meta_rows(SQLite::Database& journal) {
 NotUnderstood migrate(SQLite::Database& journal) {
   if (version_of(journal) >= kJournalKind.version) return {};
   SQLite::Transaction whole(journal);
-  journal.exec(kJournalSchema);  // what is there stays
+  journal.exec(kJournalSchema);  // existing tables stay
   NotUnderstood not_understood;
   if (version_of(journal) < kTyped) not_understood = move_meta_rows(journal);
   modernize_jobspecs(journal, version_of(journal));
   journal.exec(fmt::format("PRAGMA user_version={}", kJournalKind.version));
   whole.commit();
-  // The tables are not in the log: one that is lost takes no more than the commits in it.
+  // The tables are not in the log: a lost log takes no more than the commits in it.
   journal.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   return not_understood;
 }

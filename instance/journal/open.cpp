@@ -3,7 +3,7 @@
 // SQLite in WAL mode with synchronous=NORMAL writes a commit into the page cache and does not wait
 // for the disk: the kernel keeps it whatever happens to processes. FULL adds the fsync.
 // locking_mode=EXCLUSIVE spares the shared-memory index. The tables themselves are made outside of
-// the log, so that a log that is lost takes no more than the commits in it.
+// the log, so that a lost log takes no more than the commits in it.
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -64,7 +64,7 @@ Error open_error(const SQLite::Exception& e, const std::string& file) {
   }
 }
 
-// Looks whether tables hang together. A large journal is looked at for a second, as far as that
+// Checks whether the tables are consistent. A large journal is checked for a second, as far as that
 // goes: `holon journal check` looks at all of it.
 std::string damage_in(SQLite::Database& db, const Journal::Beat& beat) {
   struct Look {
@@ -124,7 +124,7 @@ class Opening {
     return look_at_log_of_it();
   }
 
-  // Of an open database.
+  // Checks an open database.
   Status trust(SQLite::Database& db) {
     foreign_ = true;
     if (auto ours = expect_kind(db, kJournalKind, file_); !ours) return ours;
@@ -196,8 +196,8 @@ class Opening {
     return create_journal(file_, id_);
   }
 
-  // After a crash of the system the end of the log may never have reached the disk: that SQLite
-  // cuts it off is right then.
+  // After a crash of the system the end of the log may never have reached the disk: SQLite is right
+  // then to cut it off.
   Status look_at_log_of_it() {
     const auto& known = mark_.found();
     if (known && known->boot != boot_id()) return {};
@@ -219,7 +219,7 @@ class Opening {
   JournalMark mark_;
 };
 
-// In one transaction, or whoever reads the journal in between finds tables that are not of its
+// Done in one transaction: a reader in between would find tables that are not of the journal's
 // layout.
 void make_later_tables(SQLite::Database& db) {
   SQLite::Transaction whole(db);
@@ -243,8 +243,8 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
   }
 }
 
-// Reserves room behind the end of a log, so that the next commits have it. False: there is none. A
-// filesystem that cannot reserve says so at a commit.
+// Reserves room behind the end of a log for the next commits. False: there is none. A filesystem
+// that cannot reserve reports a full disk at a commit.
 bool reserve(const std::string& log) {
   const transport::UniqueFd fd(open(log.c_str(), O_WRONLY | O_CLOEXEC));
   struct stat info {};
@@ -259,7 +259,7 @@ std::string Journal::State::state_dir() const {
   return fs::path(file).parent_path().string();
 }
 
-// SQLite has lost the errno when it tells of an error of its files: the disk is asked.
+// SQLite loses the errno of a file error: the disk is asked instead.
 Error Journal::State::write_error(const std::exception& e) const {
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&e);
   const int code = sqlite != nullptr ? sqlite->getErrorCode() : SQLITE_ERROR;
@@ -272,7 +272,7 @@ Error Journal::State::write_error(const std::exception& e) const {
 
 void Journal::State::begin_with(JournalMark its_mark, const std::string& id, JobId next) {
   auto before = its_mark.found();
-  if (before && before->id != id) before.reset();  // copied here from another one
+  if (before && before->id != id) before.reset();  // copied here from another instance
   mark.emplace(std::move(its_mark));
   progress.id = id;
   if (auto boot = boot_id(); !boot.empty()) progress.boot = std::move(boot);
@@ -437,13 +437,13 @@ Status Journal::room() {
   if (s.file.empty()) return {};
   if (const auto trouble = disk_trouble(s.state_dir()))
     return tl::unexpected(cannot_write(s.state_dir(), *trouble));
-  if (s.for_reading) return {};  // who opens it again can write
-  // What the log holds may fit where it belongs.
+  if (s.for_reading) return {};  // the next to open it can write
+  // The contents of the log may fit into the database.
   sqlite3_wal_checkpoint_v2(s.db.getHandle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                             nullptr);
   if (!reserve(log_file(s.file))) return tl::unexpected(cannot_write(s.state_dir(), "is full"));
   try {
-    // What opening has changed, e.g. a new era of events, is in an open transaction.
+    // Changes by opening, e.g. a new era of events, are in an open transaction.
     if (std::exchange(s.open, false)) s.db.exec("COMMIT");
     s.db.exec("BEGIN IMMEDIATE");
     s.db.exec(
@@ -485,8 +485,8 @@ Status Journal::look() {
   return rescue();
 }
 
-// The files that this journal has open are not the ones that its name leads to any more. What is
-// open can still be read, as far as nobody has written into it.
+// The journal's name no longer leads to the files that it has open. These can still be read, as far
+// as nobody has written into them.
 Status Journal::rescue() {
   State& old = *state_;
   const std::string dir = old.state_dir(), draft = old.file + ".rescued";
@@ -498,7 +498,7 @@ Status Journal::rescue() {
                        old.file};
     return tl::unexpected(*old.broken);
   };
-  // Whoever started another instance where the directory was has a journal of their own there.
+  // Another instance that was started in the directory has a journal of its own there.
   const auto found = read_instance_id(dir);
   if (found && *found && (*found)->id != old.progress.id)
     return lost("another instance has begun in " + dir);
@@ -517,7 +517,7 @@ Status Journal::rescue() {
     if (!aside) return lost(aside.error().what);
     fs::rename(draft, old.file, error);
     if (error) return lost(error.message());
-    // The old one must not remove the log of the new one, which has the same name.
+    // The old database must not remove the log of the new one, which has the same name.
     sqlite3_db_config(old.db.getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     SQLite::Database db(old.file, SQLite::OPEN_READWRITE);
     set_pragmas(db, old.sync);

@@ -1,5 +1,5 @@
-// The part of the Journal that says where in the log of outputs (output/output_log.hpp) a task's
-// is.
+// The part of the Journal that keeps where a task's output is in the log of outputs
+// (output/output_log.hpp).
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
 

@@ -16,7 +16,7 @@ void run_with(SQLite::Database& db, const char* sql, const Values&... values) {
   q.exec();
 }
 
-// Numbers without sign are kept bit by bit.
+// Unsigned numbers are kept bit by bit.
 std::int64_t kept(std::uint64_t number) {
   return static_cast<std::int64_t>(number);
 }
@@ -118,7 +118,7 @@ void remove_offline(SQLite::Database& db, std::uint32_t rank) {
 
 namespace {
 
-// Journals of before kTypedLeaves have it in the words of the reason.
+// Journals without kTypedLeaves have it in the text of the reason.
 NodeLeave leave_in_words(const std::string& reason) {
   if (reason == "it has left (holon leave)") return NodeLeave::leaves;
   if (reason == "it had left, and is about to come back") return NodeLeave::comes_back;

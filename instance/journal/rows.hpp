@@ -18,17 +18,17 @@ class Database;
 
 namespace holon::instance {
 
-// What the instance above granted to this one. A root has none.
+// The grant from the instance above. A root has none.
 struct HeldGrant {
   std::uint64_t epoch = 0;
   std::string path, name;
-  std::int64_t lease = 0;  // as the parent calls the end
+  std::int64_t lease = 0;  // the parent's name for that end
   Time end = 0;            // 0: none
 
   bool operator==(const HeldGrant&) const = default;
 };
 
-// An agent as it was welcomed last.
+// An agent as it was last welcomed.
 struct KnownAgent {
   std::uint32_t rank = 0;
   std::uint64_t incarnation = 0;
@@ -49,8 +49,8 @@ struct OfflineAgent {
 // Does a drained node leave the instance?
 enum class NodeLeave : std::uint8_t {
   stays,
-  leaves,      // its agent is told to end once nothing runs there, or was
-  comes_back,  // it had left, and somebody was given its place
+  leaves,      // its agent is told to end once nothing runs there, or was told
+  comes_back,  // it had left, and its place was given to a node again
 };
 
 // A node that takes no new work.
@@ -71,14 +71,14 @@ struct ClosedGate {
   bool operator==(const ClosedGate&) const = default;
 };
 
-// An advance reservation, as it was asked for.
+// An advance reservation as it was requested.
 struct KeptReservation {
   JobId id;
   msg::ReserveRequest request;
-  bool cancelled = false;  // taken back, and its jobs have not ended yet
+  bool cancelled = false;  // cancelled, but its jobs have not ended yet
 };
 
-// Whole numbers that are kept by name.
+// Whole numbers, kept by name.
 std::optional<std::int64_t> read_number(const SQLite::Database& db, std::string_view key);
 void write_number(SQLite::Database& db, std::string_view key, std::int64_t value);
 void remove_number(SQLite::Database& db, std::string_view key);

@@ -2,13 +2,13 @@
 //
 // specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs (final
 // records of own jobs); descendants (records of jobs below); children (grants given); outbox;
-// submit_keys. What is not of a job (rows.hpp): numbers and meta, whole numbers and texts by name;
-// held_grant, of the instance itself; agents, the orphans that they are to end, and who of them is
-// offline; drains; gates; reservations with their users; aside.
+// submit_keys. Beside the jobs (rows.hpp): numbers and meta, whole numbers and texts by name;
+// held_grant, of the instance itself; agents, the orphans that they are to end, and which agents
+// are offline; drains; gates; reservations with their users; aside.
 //
-// Version 2 gave each of the last ones a table; in version 1 they were texts in meta (migrate.hpp).
-// Version 3 has `offline`, and events of the parts of a job (job/job.hpp). Version 4 has records
-// that are kept as differences from others (ended_record.hpp). Version 5 has most events in packs
+// Version 2 made the tables beside the jobs; in version 1 their rows were texts in meta
+// (migrate.hpp). Version 3 has `offline`, and events of the parts of a job (job/job.hpp). Version 4
+// keeps records as differences from others (ended_record.hpp). Version 5 has most events in packs
 // (events/).
 #pragma once
 #include "instance/journal/database_kind.hpp"
@@ -47,12 +47,12 @@ CREATE TABLE IF NOT EXISTS reservation_users(id INTEGER NOT NULL, place INTEGER 
 CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 )";
 
-// Tables that journals of earlier versions lack: they are made where a journal is opened. Which
-// jobs a client's key of a submission stands for; who asked for what (audit_rows.hpp); arrays,
-// their tasks of which something has happened, and those that are over; what tasks of graphs have
-// for themselves (graph/task_words.hpp), whose batches may share a jobspec; records with which
-// others are compared; where in the log of outputs what small tasks wrote is; the older events, by
-// the number of the last one of each pack, with the first and the last number of the jobs in it.
+// Tables that journals of earlier versions lack; they are made when a journal is opened. In order:
+// the jobs of a client's submission key; who asked for what (audit_rows.hpp); arrays, their tasks
+// to which something has happened, and tasks that are over; records that others are compared with;
+// the own words of tasks of graphs (job/task_words.hpp), whose batches may share a jobspec; where
+// small tasks' output is in the log; packs of older events, by the number of the last event, with
+// the range of their jobs.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
@@ -80,36 +80,36 @@ inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5
                                            1};
 
 // Keys of numbers.
-inline constexpr const char* kStarted = "started";          // when the instance was, in its time
-inline constexpr const char* kCommits = "journal.commits";  // so many transactions so far
+inline constexpr const char* kStarted = "started";          // when it was, in instance time
+inline constexpr const char* kCommits = "journal.commits";  // transactions so far
 inline constexpr const char* kLatestOfTasks = "tasks.latest-event";  // when it was
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
 inline constexpr const char* kLastReservation = "reservations.last";  // neither this one
-// And the number behind it: that of a reservation, over or not, and of no job.
+// A prefix before the number of a reservation, over or not; no job has that number.
 inline constexpr const char* kReservationNumber = "reservations.number.";
-// And the first of some numbers, the value being the one after the last: no job has them, or has
-// anything left of it, and no job gets them again.
+// A prefix before the first of some unused numbers, the value being the one after the last: no job
+// has them, or has left anything, and no job gets them again.
 inline constexpr const char* kUnusedNumbers = "jobs.unused.";
-// Are there numbers of NodeLeave? Behind the second key stands the host.
+// The first: numbers of NodeLeave are kept. The second is a prefix before the host.
 inline constexpr const char* kTypedLeaves = "drains.typed-leaves";
 inline constexpr const char* kNodeLeaves = "drains.leave.";
-// The rest of a batch that is to go: the first, and the one after the last.
+// What is left to forget of a batch: the first number, and the one after the last.
 inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
 inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
-// And the path of a child that was forgotten, some records of whose jobs are there still.
+// A prefix before the path of a forgotten child, of whose jobs some records are still there.
 inline constexpr const char* kForgettingBelow = "jobs.forgetting.below.";
 
 // Keys of meta.
-inline constexpr const char* kJournalId = "instance.id";        // whose journal it is
-inline constexpr const char* kCondemned = "journal.condemned";  // what in it made no sense
+inline constexpr const char* kJournalId = "instance.id";        // of the journal's instance
+inline constexpr const char* kCondemned = "journal.condemned";  // what made no sense in the journal
 inline constexpr const char* kClock = "clock";                  // InstanceClock::text_to_keep()
 // The number of the last event that was forgotten; no event gets a number up to it.
 inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
-// Another one after each loss of commits, whose events' numbers are given again.
+// Changes after each loss of commits, whose event numbers are given again.
 inline constexpr const char* kEventEra = "events.era";
 
-// In jobs.result, of a record that is no job's: of an array whose tasks have records of their own.
+// In jobs.result, for a record that is no job's: an array whose tasks have their own records.
 inline constexpr const char* kNotCounted = "";
 
 inline constexpr const char* kDefaultQueue = "queue.default";

@@ -24,10 +24,10 @@
 
 namespace holon::instance {
 
-// As of Journal::output_of(), of the journal of any version. Errors: system, invalid_argument.
+// Journal::output_of(), for a journal of any version. Errors: system, invalid_argument.
 Result<std::optional<OutputPlace>> output_place(SQLite::Database& db, JobId job);
 
-// Of a row of batches: not all of its jobs are INACTIVE. An array is when all its tasks are.
+// True for batches with a job that is not INACTIVE; an array is INACTIVE when it has its record.
 inline constexpr const char* kUnfinished =
     "CASE WHEN first IN (SELECT id FROM arrays) THEN first NOT IN (SELECT id FROM jobs) ELSE count "
     "> "
@@ -37,21 +37,21 @@ struct Journal::State {
   SQLite::Database db;
   std::string file;  // empty: in memory
   Sync sync = Sync::normal;
-  bool open = false;         // a transaction is
+  bool open = false;         // a transaction is open
   bool frozen = false;       // writes are left out
-  bool for_reading = false;  // the database is open for nothing else
+  bool for_reading = false;  // the database was opened read-only
   std::optional<Error> broken;
   std::int64_t next_seq = 1;
-  std::int64_t pack_from = 1;  // until next_seq is this, there are too few events for a pack
-  std::int64_t packed_to = 0;  // events up to this one are in packs, but for some that stay rows
+  std::int64_t pack_from = 1;  // below this next_seq there are too few events for a pack
+  std::int64_t packed_to = 0;  // events up to this one are packed, but for some that stay rows
 
-  std::optional<JournalMark> mark;  // of a file
+  std::optional<JournalMark> mark;  // none where the journal is in memory
   JournalProgress progress;
-  std::optional<FileLook> look, log_look;  // the files as they were when they were last written
+  std::optional<FileLook> look, log_look;  // the files when they were last written
   std::vector<std::string> news;
   std::vector<KeptNumbers> fresh_numbers;  // goes to the mark with the next commit
   std::vector<LostNumbers> lost;
-  std::optional<std::pair<JobId, JobId>> forgetting;  // what is left of a batch that is to go
+  std::optional<std::pair<JobId, JobId>> forgetting;  // what is left to forget of a batch
   JobId forgotten_to{0};                              // older batches are not over
   Beat beat;
 
@@ -67,11 +67,11 @@ struct Journal::State {
   SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
   SQLite::Statement commits{db, "INSERT OR REPLACE INTO numbers VALUES(?,?)"};
   SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
-  std::optional<SQLite::Statement> submit_key, known_key, audit;  // made with their first use
+  std::optional<SQLite::Statement> submit_key, known_key, audit;  // made at their first use
   SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
 
-  // Tasks of arrays of which something has happened: packed, as much of it as is written, and what
-  // is to be written with the next commit.
+  // Events of tasks of arrays that are not over: packed, as far as they are written, and those to
+  // be written with the next commit.
   struct Run {
     std::string written;
     std::vector<Event> fresh;
@@ -94,25 +94,25 @@ struct Journal::State {
   void load_forgetting();
   void keep_beating(Beat its_beat);
   std::int64_t first_pack_from() const;
-  // Where there are enough of them; in a write. A few milliseconds at most.
+  // Packs events where there are enough of them, in a write. A few milliseconds at most.
   void pack_some_events();
-  // The highest number an event has had, forgotten ones included; 0: none.
+  // The highest number that an event has had, forgotten or not; 0: none.
   std::int64_t last_event() const;
-  std::int64_t forgotten_event() const;        // the last one, 0: none is
+  std::int64_t forgotten_event() const;        // the last forgotten one; 0: none
   std::int64_t oldest_unpacked_event() const;  // behind packed_to; 0: there is none
-  // Before the events of the jobs first .. stop-1 go.
+  // Call before the events of the jobs first .. stop-1 go.
   void note_forgotten_events(JobId first, JobId stop);
 
   std::string state_dir() const;
-  // Compares what was found with the mark, and goes on from the later of both.
+  // Compares the journal with its mark, and continues from the later of both.
   void begin_with(JournalMark its_mark, const std::string& id, JobId next);
   void remember_files();
-  // False: they are others than before (files_changed(false)), and nothing was done.
+  // False: the files have changed (files_changed(false)), and nothing was done.
   bool remember_files_if_same();
   // Do the names of the database and its log lead elsewhere than to what is open, or has somebody
-  // shortened it?
+  // shortened one of them?
   bool files_changed(bool sizes_too) const;
-  // Numbers below this one were given.
+  // Notes that numbers below this one were given.
   void given_up_to(std::uint64_t next) { progress.next_id = std::max(progress.next_id, next); }
 
   // Runs one write inside the turn's transaction; remembers the first failure.
@@ -127,34 +127,33 @@ struct Journal::State {
       broken = write_error(e);
     }
   }
-  // Which of the reasons there are for a write to fail it is: a full disk, a read-only one,
-  // another.
+  // Why a write failed: a full disk, a read-only one, or another reason.
   Error write_error(const std::exception& e) const;
 
   void keep_forgetting();
-  // The next batch that is to be forgotten leaves the tables of what may be active. `before`: one
+  // Takes the next batch to be forgotten out of the tables of what may be active. `before`: a batch
   // that was not over by then stays; 0: any goes. `undecided`: so many of its jobs were looked at
   // that the rest is for the next call.
   enum class Choice { chosen, none, undecided };
   Choice choose_forgotten(Time before);
-  // Were all of these over by then, as far as so many records tell? They are looked at from
-  // `aged_to` on.
+  // Were all these jobs over by then? Looks at a limited number of records a call, from `aged_to`
+  // on.
   Choice look_at_age(JobId first, JobId stop, Time before);
-  JobId aged_to{0};  // of the batch that is looked at: those before were over in time
-  // The first number from `first` on of which there is anything; `stop`: there is none before.
+  JobId aged_to{0};  // jobs of the batch below this were over in time
+  // The first number from `first` on that has left anything; `stop`: there is none below it.
   JobId next_kept(JobId first, JobId stop) const;
   bool forget_some_below(const std::string& path);
-  // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
+  // Forgets all of the jobs first .. stop-1, which no batch has any more.
   void forget(JobId first, JobId stop, Forgotten& gone);
   struct {
     std::string user, queue;
-  } forgotten_array;  // that is going, or went last
+  } forgotten_array;  // the array that is going, or went last
   void forget_tasks(JobId first, JobId stop, Forgotten& gone);
   void forget_reservations();
-  // Does this record, packed `data`, change what is known of the job of a descendant?
+  // Does this record, packed as `data`, change what is known of a descendant's job?
   bool is_news(const msg::JobRecord& record, std::string_view data);
-  // The records that those of their batches are compared with (ended_record.hpp), by the batch's
-  // last number; of batches of which one has ended since the journal was opened.
+  // The base records that batches are compared with (ended_record.hpp), by the batch's last number;
+  // for batches of which a job has ended since the journal was opened.
   struct RecordBase {
     JobId first;
     msg::JobRecord record;
@@ -162,10 +161,10 @@ struct Journal::State {
   std::map<JobId, RecordBase> bases;
   std::optional<SQLite::Statement> batch_known;
   mutable RecordReader records{db};
-  // nullptr: it is kept whole. A batch of which nothing has ended yet gets this record as its base.
+  // nullptr: the record is kept whole. The first record of a batch becomes its base.
   const msg::JobRecord* base_for(const msg::JobRecord& record);
   void read_base(JobId first, JobId last, const msg::JobRecord& otherwise);
-  // The final record of an own job, or what stands in for one that is damaged.
+  // The final record of an own job, or a substitute for a damaged one.
   msg::JobRecord own_record(const SQLite::Column& data, JobId id) const;
 
   void put_meta(const std::string& key, const std::string& value) {
@@ -180,9 +179,9 @@ struct Journal::State {
     run(commits);
   }
   void write_batch(const Batch& b, std::int64_t spec_row);
-  // An array has so many tasks now, and its batch `numbers`, its own among them.
+  // Notes that an array has so many tasks, and its batch `numbers`, the array's own among them.
   void keep_numbers(JobId array, std::uint64_t tasks, std::uint64_t numbers);
-  // What of the numbers up to the one before `next` the journal has nothing of.
+  // Notes job ids below `next` of which the journal has no row as lost or unused.
   void lose_numbers(std::uint64_t next);
   static void run(SQLite::Statement& statement) {
     statement.exec();

@@ -1,4 +1,4 @@
-// The part of the Journal that keeps what is not of a job: each call is a row or a table of
+// The part of the Journal that keeps rows which are not of a job: each call is a row or a table of
 // rows.hpp.
 #include "instance/journal/state.hpp"
 

@@ -1,6 +1,6 @@
-// The part of the Journal that keeps batches, and tasks of arrays and graphs. What happens to one
-// is written as one row with each commit, and taken away when it is over; what is left then is a
-// row of some 40 bytes, in a table that only grows at its end.
+// The part of the Journal that keeps batches, and tasks of arrays and graphs. The events of a task
+// are one row, written with each commit and taken away when the task is over; what is left then is
+// a row of some 40 bytes, in a table that only grows at its end.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -25,7 +25,7 @@ std::string_view blob_in(const SQLite::Column& column) {
 
 }  // namespace
 
-// As it is written, the first time it is asked for.
+// The task's events; those that are written are read at the first call.
 Journal::State::Run& Journal::State::run_of(JobId task) {
   const auto [run, fresh] = runs.try_emplace(task);
   if (!fresh) return run->second;
@@ -55,8 +55,8 @@ void Journal::State::write_runs() {
   changed_runs.clear();
 }
 
-// Of an array that goes in several calls only the first one finds its record, and with it whose its
-// tasks are.
+// When an array goes in several calls only the first call finds its record, and with it the owner
+// of its tasks.
 void Journal::State::forget_tasks(JobId first, JobId stop, Forgotten& gone) {
   SQLite::Statement q(
       db, "SELECT id, count, result FROM task_ends WHERE id >= ? AND id < ? ORDER BY id");
@@ -128,7 +128,7 @@ Result<std::vector<std::pair<JobId, TaskWords>>> Journal::words_of(JobId first,
       known.emplace(state_->db,
                     "SELECT id, words FROM graph_tasks WHERE id >= ? AND id < ? ORDER BY id");
     SQLite::Statement& q = *known;
-    q.tryReset();  // after a step that failed, or was the last one that was looked at
+    q.tryReset();  // after a step that failed, or the last row looked at
     q.bind(1, row_of(first));
     q.bind(2, row_of(first) + static_cast<std::int64_t>(count));
     while (q.executeStep()) {
@@ -205,7 +205,7 @@ void Journal::add_ended_tasks(const EndedTasks& tasks, const std::string& result
     s.end_in->bindNoCopy(3, result);
     s.end_in->bindNoCopy(4, tasks.life.data(), static_cast<int>(tasks.life.size()));
     s.run(*s.end_in);
-    if (tasks.count > 1) return;  // of several nothing had happened
+    if (tasks.count > 1) return;  // several tasks together never had events
     const bool is_written = !s.run_of(tasks.first).written.empty();
     s.runs.erase(tasks.first);
     s.changed_runs.erase(tasks.first);
@@ -313,7 +313,7 @@ Result<std::optional<EndedTasks>> Journal::ended_task(JobId task) const {
   });
 }
 
-// Those of its array that came before it was over, and its own.
+// The events of its array that also happened to the task, and its own.
 Result<std::vector<Event>> Journal::events_of_task(JobId array, JobId task) const {
   auto shared = events_of(array);
   if (!shared) return shared;

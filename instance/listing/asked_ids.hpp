@@ -1,4 +1,4 @@
-// asked_ids.hpp - how many jobs one request may name, and what may be asked of a list of them.
+// asked_ids.hpp - how many jobs one request may name, and which options of "jobs" go together.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,8 +11,8 @@ namespace holon::instance {
 // Errors: out_of_range.
 Status check_ids(const std::vector<std::uint64_t>& ids);
 
-// Do the parts of "jobs" go together? Errors: invalid_argument, and those of check_ids() and of its
-// filter.
+// Do the options of "jobs" go together? Errors: invalid_argument, and those of check_ids() and of
+// its filter.
 Status check_request(const msg::JobsRequest& ask);
 
 }  // namespace holon::instance

@@ -1,5 +1,4 @@
-// ended_instance_counts.hpp - how many jobs an instance had that has ended, from the records it has
-// left.
+// ended_instance_counts.hpp - how many jobs an ended instance had, from the records it has left.
 #pragma once
 #include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
@@ -9,9 +8,9 @@
 
 namespace holon::instance {
 
-// Answers with `node`, to which the counts are added. There may be a million records: they are
-// counted in portions, between which others are served, as far as one turn does not have them all.
-// The others outlive the request.
+// Answers with `node` and the counts. There may be a million records: they are counted in portions,
+// between which others are served, unless one turn is enough. The other arguments must outlive the
+// request.
 void count_ended_instance_jobs(const transport::Request& request, msg::TreeNode node,
                                const Journal& journal, SlicedWork& portions,
                                AfterCommit& after_commit);

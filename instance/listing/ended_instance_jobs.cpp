@@ -44,7 +44,7 @@ void EndedInstanceJobs::output(const transport::Request& request, const msg::Job
   });
 }
 
-// One journal is read by one process at a time, so that the jobs are read one after the other.
+// Reads the jobs one after the other: one process at a time reads a journal.
 void EndedInstanceJobs::watch(const transport::Request& request,
                               std::vector<msg::JobRecord> records) {
   auto watching = std::make_shared<Watching>();

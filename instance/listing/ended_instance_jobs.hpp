@@ -1,6 +1,6 @@
-// ended_instance_jobs.hpp - what is kept about jobs of instances that have ended, beside their
-// records: events, jobspec and R are in the journal of that instance for as long as its folder is
-// there, and are read from it when somebody asks (dead_child.hpp). Without it there is the record.
+// ended_instance_jobs.hpp - events, jobspec and R of jobs of ended instances, beside their records:
+// they are in the journal of such an instance for as long as its folder exists, and are read from
+// it when somebody asks (dead_child.hpp). Without it there is only the record.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -22,8 +22,8 @@ class EndedInstanceJobs {
   };
   explicit EndedInstanceJobs(Uses uses) : uses_(uses) {}
 
-  // "job.info" and "job.watch" for jobs whose records these are.
-  // "job.attach": what of it is in the log of outputs, else `files` is called.
+  // Answers "job.info" and "job.watch" for jobs with these records.
+  // Answers "job.attach" from the log of outputs; if that has nothing, calls `files`.
   void output(const transport::Request& request, const msg::JobRecord& record,
               std::function<void()> files);
   void info(const transport::Request& request, const msg::JobRecord& record);
@@ -36,7 +36,7 @@ class EndedInstanceJobs {
     std::size_t next = 0;
   };
   void watch_next(const std::shared_ptr<Watching>& watching);
-  // Where nothing can be read `take` gets an empty value.
+  // `take` gets an empty value if nothing can be read.
   void read(const msg::JobRecord& record, std::function<void(msg::DeadChildJob)> take);
 
   const Uses uses_;

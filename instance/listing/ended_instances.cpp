@@ -47,7 +47,7 @@ void EndedInstances::count(const transport::Request& request, const msg::JobReco
                             uses_.after_commit);
 }
 
-// Errors: not_found, of one of them.
+// Errors: not_found (one of the ids).
 Result<std::vector<msg::JobRecord>> EndedInstances::records_of(const std::string& path,
                                                                const Ids& ids) const {
   std::vector<msg::JobRecord> records;
@@ -84,7 +84,7 @@ void EndedInstances::answer_many(const transport::Request& request, const std::s
   if (!found) return request.fail(found.error());
   if (answer_when_ended(request.topic()) == WhenEnded::events)
     return jobs_.watch(request, std::move(*found));
-  // A wait for what is over is over.
+  // A wait for jobs that are over ends at once.
   uses_.after_commit.add([request, reply = msg::WaitReply{std::move(*found)}] {
     request.reply(transport::pack(reply));
   });

@@ -1,5 +1,5 @@
-// ended_instances.hpp - answers for instances below that have ended, from the records they have
-// left here, as the table of topics has it (service/rights.hpp).
+// ended_instances.hpp - answers for ended instances below, from the records they have left here, as
+// the table of topics says (users/rights.hpp).
 #pragma once
 #include <string>
 #include <vector>
@@ -31,7 +31,7 @@ class EndedInstances {
   };
   explicit EndedInstances(Uses uses) : uses_(uses), jobs_({uses.identity, uses.agents}) {}
 
-  // For the instance at `path`, which does not run, if there has been one.
+  // Answers for the instance at `path`, which does not run, if it ever existed.
   void answer(const transport::Request& request, const std::string& path);
 
  private:

@@ -76,7 +76,7 @@ void Followers::follow(const transport::Request& request, std::optional<std::str
   work(number, follower);
 }
 
-// Is every event behind the cursor still there?
+// Can the follower continue from the cursor: does every event behind it still exist?
 bool Followers::go_on_from(const std::string& text, Follower& follower) const {
   const auto cursor = parse_event_cursor(text);
   const auto forgotten = uses_.journal.last_forgotten_event();
@@ -85,7 +85,7 @@ bool Followers::go_on_from(const std::string& text, Follower& follower) const {
   return cursor->number > *forgotten && cursor->number <= uses_.journal.next_event();
 }
 
-// Nothing is known of what was before.
+// Begins without a snapshot, and with nothing known of earlier events.
 void Followers::begin_bare(Follower& follower) const {
   follower.lists = false;
   follower.gap = true;
@@ -101,7 +101,7 @@ void Followers::work(Number number, Follower& follower) {
   uses_.portions.add(follower.request, [this, number] { return step(number); });
 }
 
-// False: there is nothing more to tell for now.
+// Does a portion. False: there is nothing more to send for now.
 bool Followers::step(Number number) {
   const auto found = followers_.find(number);
   if (found == followers_.end()) return false;
@@ -114,8 +114,8 @@ bool Followers::step(Number number) {
     });
     return false;
   }
-  // The events of jobs that were submitted together are journalled before all of them are listed:
-  // that goes first, also where the same client has asked for it later.
+  // The events of jobs that were submitted together are journalled before all of the jobs are
+  // listed: these go first, even where the same client has submitted them later.
   if (follower.lists && !uses_.jobs.all_taken()) {
     work(number, follower);
     return false;
@@ -133,7 +133,7 @@ bool Followers::step(Number number) {
 
 // ---- the snapshot ----
 
-// The next records behind job `last`, by their ids.
+// The records of the next jobs behind `last`, by their ids.
 Result<std::vector<msg::JobRecord>> Followers::next_records(const Follower& follower,
                                                             JobId last) const {
   std::vector<msg::JobRecord> records;
@@ -165,7 +165,7 @@ Result<bool> Followers::list_some(Follower& follower) {
   if (!records) return tl::unexpected(records.error());
   follower.lists = records->size() == kFollowedRecords;
   if (!records->empty()) follower.shown.push_back({JobId(records->back().id), now_at});
-  // Of jobs behind the last one nothing was shown, and nothing had happened.
+  // No record of jobs behind the last one was shown, and nothing had happened to them.
   if (!follower.lists) follower.shown.push_back({JobId(UINT64_MAX), now_at});
   part.jobs = std::move(*records);
   if (follower.viewer)
@@ -206,7 +206,7 @@ Result<bool> Followers::tell_some(Follower& follower) {
   const auto forgotten = uses_.journal.last_forgotten_event();
   if (!forgotten) return tl::unexpected(forgotten.error());
   if (follower.place.number <= *forgotten && follower.place.number < uses_.journal.next_event()) {
-    follower.lists = true;  // what it has not heard of is gone
+    follower.lists = true;  // events that it has not been sent are gone
     follower.began = false;
     follower.shown.clear();
     if (follower.ask.bare) begin_bare(follower);
@@ -220,7 +220,7 @@ Result<bool> Followers::tell_some(Follower& follower) {
     if (part.events.size() >= kFollowedEvents) break;
     take(follower, event, part);
   }
-  // Numbers that a damaged journal has lost are passed over.
+  // Numbers that a damaged journal has lost are skipped.
   if (events->empty()) follower.place = {uses_.journal.next_event(), 0};
   const bool was_snapshot = !follower.shown.empty();
   const bool complete = !was_snapshot || follower.place.number >= follower.shown.back().number;
@@ -232,8 +232,8 @@ Result<bool> Followers::tell_some(Follower& follower) {
     add_node(follower, part);
     add_arrays(follower, part);
   }
-  // An array's own events are its beginning and its end: nobody waits for these until it is looked
-  // at again.
+  // An array has few events of its own, its beginning and its end: these do not wait until the
+  // array is looked at again.
   for (const auto& event : part.events)
     if (follower.arrays.contains(event.id)) add_array(follower, event.id, part);
   if (follower.ask.records) add_records(follower, part);
@@ -245,7 +245,7 @@ Hiding Followers::hiding_from(const Follower& follower) const {
   return Hiding::from(follower.viewer, uses_.jobs);
 }
 
-// As they are now; of those that are forgotten there is none.
+// Adds the present records of the jobs; forgotten jobs have none.
 void Followers::add_records(const Follower& follower, msg::EventsPart& part) const {
   std::set<std::uint64_t> ids;
   for (const auto& event : part.events) ids.insert(event.id);
@@ -271,7 +271,7 @@ void Followers::add_array(Follower& follower, std::uint64_t id, msg::EventsPart&
   auto record = uses_.jobs.record(JobId(id));
   if (!record) return;
   if (follower.viewer && record->user != *follower.viewer) {
-    follower.arrays.erase(known);  // of somebody else
+    follower.arrays.erase(known);  // another user's
     return;
   }
   hiding_from(follower).record(*record);
@@ -283,7 +283,7 @@ void Followers::add_array(Follower& follower, std::uint64_t id, msg::EventsPart&
     known->second = std::move(packed);
 }
 
-// Some at a time, each in turn.
+// Adds some arrays at a time, each in turn.
 void Followers::add_arrays(Follower& follower, msg::EventsPart& part) const {
   std::vector<std::uint64_t> ids;
   auto next = follower.arrays.lower_bound(follower.next_array);

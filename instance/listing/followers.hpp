@@ -1,9 +1,9 @@
-// followers.hpp - "events": clients that follow all that happens in this instance, from how it
-// stands or from where they were.
+// followers.hpp - "events": clients that follow all that happens in this instance, from its present
+// state or from where they stopped.
 //
-// What they are told is read from the journal, in its order, and a cursor is a place in it: so that
-// a client that was cut off, or whose broker was started again, misses nothing and hears nothing
-// twice. A follower costs a portion of work for each turn in which something happened.
+// Followers read the journal, in its order, and a cursor is a place in it: so a client that was cut
+// off, or whose broker was restarted, misses nothing and hears nothing twice. A follower costs a
+// portion of work for each turn in which something happened.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -35,7 +35,7 @@ class Followers {
   };
   Followers(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
 
-  // `viewer`: whose jobs alone are told of; nullopt: all.
+  // `viewer`: the only user whose jobs are shown; nullopt: all users.
   void follow(const transport::Request& request, std::optional<std::string> viewer);
   // An event was journalled.
   void happened();
@@ -43,7 +43,7 @@ class Followers {
   void close(const Error& why);
 
  private:
-  // Told are the events with lower numbers, and of event `number` the first `jobs` of its jobs.
+  // Sent are the events with lower numbers, and event `number` for the first `jobs` of its jobs.
   struct Cursor {
     std::int64_t number = 0;
     std::uint64_t jobs = 0;
@@ -61,13 +61,13 @@ class Followers {
     std::string era;
     Cursor place;
     bool lists = false;  // the snapshot is being made
-    bool gap = false;    // it begins anew, without one
-    bool began = false;  // its first part is out
+    bool gap = false;    // the follower begins anew, without a snapshot
+    bool began = false;  // its first part was sent
     std::vector<Shown> shown;
     bool works = false;                           // a portion of its work is waiting
-    std::string node;                             // packed, as it was told last
-    std::map<std::uint64_t, std::string> arrays;  // the same of records; those that are over go
-    std::uint64_t next_array = 0;                 // to be looked at
+    std::string node;                             // packed, as last sent
+    std::map<std::uint64_t, std::string> arrays;  // likewise, records of arrays that are not over
+    std::uint64_t next_array = 0;                 // the next to be looked at
     transport::Subscription pause;
   };
   using Number = std::uint64_t;

@@ -1,11 +1,11 @@
-// A page begins with the instance's own jobs, by their ids. For all below it come the children
-// after that, in the order of their paths as text: those that live are asked, a few at once, the
-// others are spoken for by the journal.
+// A page begins with the instance's own jobs, by their ids. With all jobs below, the children
+// follow, in the order of their paths as text: those that live are asked, a few at once; the
+// journal answers for the others.
 //
-// No answer says less of a job than an earlier one. What a child answers is journalled here before
-// it is shown. A child may have shown more than that to who has asked it directly: one that is not
-// connected is waited for, until it is back or its own journal has been read, for as long as one
-// waits for a child that is. After that its records are shown with the time as of which they hold.
+// No answer says less of a job than an earlier one. A child's answer is journalled here before it
+// is shown. A child may have shown more than that to a client that has asked it directly: one that
+// is not connected is waited for, until it is back or its own journal has been read, as long as for
+// a connected child. After that its records are shown with the time as of which they hold.
 #include "instance/listing/job_pages.hpp"
 
 #include <fmt/core.h>
@@ -33,9 +33,9 @@ using transport::Request;
 using transport::unpack;
 
 constexpr std::size_t kPage = 1000;             // records
-constexpr std::size_t kPageBytes = 1024 << 10;  // of their texts, about
+constexpr std::size_t kPageBytes = 1024 << 10;  // of the records' texts, about
 constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some are long
-constexpr std::size_t kLookedAt = 2000;         // the same, until a page ends with what it has
+constexpr std::size_t kLookedAt = 2000;         // likewise; then a page ends with what it has
 constexpr std::size_t kSifted = 2000;           // own jobs, where a filter may drop most of them
 constexpr std::size_t kChildrenAtOnce = 16;
 constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
@@ -44,7 +44,7 @@ constexpr std::size_t kLongestCursor = 1024 << 10;  // bytes
 // The rest of a child's listing.
 struct OpenChild {
   std::uint64_t child = 0;
-  std::string after;  // its own cursor
+  std::string after;  // the child's own cursor
   HOLON_FIELDS(child, after)
 };
 // The rest of the records below `prefix` ("/3/") in the journal: those behind the path `after`.
@@ -54,9 +54,9 @@ struct OpenRecords {
 };
 struct Cursor {
   bool own_done = false;
-  std::uint64_t own = 0;     // the id listed last; where ids are asked for, how many are done
-  std::uint64_t listed = 0;  // of the limit
-  std::string child;         // the path of the child begun last
+  std::uint64_t own = 0;     // the last id listed; for a list of ids, how many are done
+  std::uint64_t listed = 0;  // counts towards the limit
+  std::string child;         // the path of the last child begun
   std::vector<OpenChild> live;
   std::vector<OpenRecords> gone;
   HOLON_FIELDS(own_done, own, listed, child, live, gone)
@@ -72,7 +72,7 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
   return cursor;
 }
 
-// What a filter of states goes by.
+// A record of this kind, to test a filter of states with.
 msg::JobRecord job_of_kind(JobKind kind) {
   msg::JobRecord job;
   job.state = is_over(kind) ? "INACTIVE" : kind == JobKind::suspended ? "RUN" : word_of(kind);
@@ -95,12 +95,12 @@ void sort_by_path(std::vector<msg::JobRecord>& records) {
             [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
 }
 
-// The records of a page that are asked for: they are kept, or only counted.
+// Takes the records that a page's filter lets through: keeps them, or only counts them.
 class Sieve {
  public:
   explicit Sieve(const msg::JobsRequest& ask) : ask_(ask) {}
 
-  // Of many equal ones the record of one; only where it is not kept.
+  // `record` stands for `n` equal ones; n > 1 only where records are not kept.
   void add(msg::JobRecord record, std::uint64_t n = 1) {
     ++seen_;
     if (ask_.stats && record.tasks > 0) return count_tasks(record);
@@ -113,7 +113,7 @@ class Sieve {
     else
       jobs_.push_back(std::move(record));
   }
-  // Of an array that is known by its record alone.
+  // Counts the tasks of an array of which only the record is known.
   void count_tasks(const msg::JobRecord& array) {
     const auto add = [&](const char* state, const char* result, std::uint64_t tasks) {
       msg::JobRecord task = array;
@@ -198,7 +198,7 @@ class Page : public std::enable_shared_from_this<Page> {
         if (!added) return tl::unexpected(added.error());
         if (!*added) break;
       }
-      // As many as are wanted, and more at a time once a filter has dropped some.
+      // As many as are wanted; more at a time once a filter has dropped some.
       const std::size_t room = std::min(n - page_.taken(), size_ - page_.kept());
       const std::size_t some = std::min(kReadAtOnce, std::max(room, page_.seen()));
       const auto added = ask_.limit == 0 ? add_upwards(some) : add_downwards(some);
@@ -218,20 +218,20 @@ class Page : public std::enable_shared_from_this<Page> {
         page_.add(std::move(*record));
         continue;
       }
-      // Of several that are polled the others have their answer; of one alone this is the answer.
+      // Unknown jobs among several are skipped; if all are unknown, this is the answer.
       const bool is_last = ++unknown_ == ask_.ids.size();
       if (is_last || record.error().code != Errc::not_found) return tl::unexpected(record.error());
     }
     cursor_.own_done = cursor_.own >= ask_.ids.size();
-    if (cursor_.own_done) cursor_.own = 0;  // now of the children among them
+    if (cursor_.own_done) cursor_.own = 0;  // now for the children among them
     return {};
   }
 
-  // Are tasks of arrays looked at one by one? Sums are made of them, in place of their arrays.
+  // Are tasks of arrays looked at one by one? Sums count them instead of their arrays.
   bool takes_tasks() const { return ask_.tasks || sums_tasks(); }
   bool sums_tasks() const { return (ask_.stats || !ask_.by.empty()) && ask_.limit == 0; }
 
-  // As add_tasks(), for sums: many at a time.
+  // Like add_tasks(), for sums: many at a time.
   Result<bool> sum_tasks() {
     auto tasks = uses_.jobs.task_records(JobId(cursor_.own), ask_.all, kSifted);
     if (!tasks) return tl::unexpected(tasks.error());
@@ -240,7 +240,7 @@ class Page : public std::enable_shared_from_this<Page> {
     return !tasks->more;
   }
 
-  // The tasks of the array that the cursor is at, or has begun. False: there are more than fit.
+  // Adds the tasks of the array that the cursor is at, or in. False: there are more than fit.
   Result<bool> add_tasks() {
     for (JobId task = uses_.jobs.next_task(JobId(cursor_.own), ask_.all); task.value() != 0;
          task = uses_.jobs.next_task(task, ask_.all)) {
@@ -254,8 +254,8 @@ class Page : public std::enable_shared_from_this<Page> {
     return true;
   }
 
-  // Jobs that are not over are passed by, however many there are: but arrays, of which tasks may
-  // be.
+  // Are only ended jobs wanted? Others are then skipped, however many there are; but not arrays, of
+  // which tasks may have ended.
   bool wants_ended_only() const {
     return !ask_.by.empty() || msg::asks_for_ended_only(ask_.filter);
   }
@@ -284,7 +284,7 @@ class Page : public std::enable_shared_from_this<Page> {
                  std::less<>());
   }
 
-  // The same, newest first.
+  // Likewise, newest first.
   Result<bool> add_downwards(std::size_t n) {
     const JobId end(cursor_.own == 0 ? INT64_MAX : cursor_.own);
     auto ended = ask_.all ? uses_.journal.inactive_before(end, n + 1)
@@ -314,7 +314,7 @@ class Page : public std::enable_shared_from_this<Page> {
     return false;
   }
 
-  // Do the tasks of an array come next?
+  // Takes a record. True: it is an array whose tasks come next.
   bool take_record(msg::JobRecord record) {
     cursor_.own = record.id;
     hiding_.record(record);
@@ -377,7 +377,7 @@ class Page : public std::enable_shared_from_this<Page> {
 
   // ---- children that are not connected ----
 
-  // How long a child may take. Who waits above, for so long, still wants to hear of the others.
+  // How long a child may take. The requester, who waits as long, still wants to hear of the others.
   Duration patience() const {
     if (ask_.timeout == 0) return uses_.config.tree_timeout;
     return std::max<Duration>(1, begun_ + ask_.timeout - uses_.clock.now());
@@ -387,7 +387,7 @@ class Page : public std::enable_shared_from_this<Page> {
     return uses_.children.patience_left(away, patience_of_all, uses_.clock.now());
   }
 
-  // Each is waited for once.
+  // Each child is waited for once.
   void is_away(JobId child) {
     if (patience_for(child) > 0 && awaited_.insert(child).second)
       away_.push_back(child);
@@ -457,7 +457,7 @@ class Page : public std::enable_shared_from_this<Page> {
       ask.filter = ask_.filter;
       const JobId id(child.child);
       const auto peer = connected.find(id);
-      // A peer that is not there any more fails the call, later.
+      // If the peer is gone the call fails, later.
       server_.call(peer == connected.end() ? transport::PeerId{} : peer->second,
                    {"jobs", pack(ask), "", patience()},
                    [self = shared_from_this(), id](const Result<std::string>& answer) {
@@ -466,11 +466,11 @@ class Page : public std::enable_shared_from_this<Page> {
     }
   }
 
-  // What a child that does not answer has told before is repeated from the journal; who asks takes
-  // one record of a path.
+  // Records that a child without an answer has told before are repeated from the journal; the
+  // requester takes one record of a path.
   void take_answer(JobId child, const Result<std::string>& answer) {
     auto reply = answer ? unpack<msg::JobsReply>(*answer) : tl::unexpected<Error>(answer.error());
-    // One that is lost is known to be when the turn ends.
+    // A lost child is known to be lost when the turn ends.
     if (!reply)
       return uses_.after_commit.add([self = shared_from_this(), child] {
         self->is_away(child);
@@ -495,18 +495,18 @@ class Page : public std::enable_shared_from_this<Page> {
   const Hiding hiding_;
   Time begun_;
   std::size_t size_;
-  Sieve page_;            // of ask_
+  Sieve page_;            // for ask_
   std::size_t most_ = 0;  // own jobs that this page takes
   std::size_t asked_ = 0;
-  std::size_t unknown_ = 0;  // of the ids that were asked for
+  std::size_t unknown_ = 0;  // of the ids in the request
   std::vector<JobId> away_;  // children to be waited for
   std::set<JobId> awaited_;
-  std::size_t looked_at_ = 0;  // records of instances that are gone, taken or not
+  std::size_t looked_at_ = 0;  // records of instances that are gone, shown or not
 };
 
 }  // namespace
 
-// Can it be answered without looking at any job?
+// Can the request be answered without looking at any job?
 bool JobPages::has_kept_counts(const Request& request, const msg::JobsRequest& ask) {
   const auto& filter = ask.filter;
   const bool is_plain = ask.stats && !ask.recursive && ask.limit == 0 && ask.ids.empty() &&
@@ -514,7 +514,7 @@ bool JobPages::has_kept_counts(const Request& request, const msg::JobsRequest& a
                         filter.until == 0;
   if (!is_plain || !ask.all || (filter.user.empty() && filter.queue.empty())) return is_plain;
   if (uses_.jobs.kept_counts().ended() == JobCounts::Ended::known) return true;
-  // Whoever asks next need not wait.
+  // Begins to count for later requests, which then need not wait.
   if (!std::exchange(counts_ended_, true))
     uses_.portions.add(request, [this] { return counts_ended_ = uses_.jobs.count_some_ended(); });
   return false;
@@ -572,7 +572,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
   } else if (ask->all) {
     const std::set<std::uint64_t> ids(ask->ids.begin(), ask->ids.end());
     bool more = true;
-    // So many are looked at, and those that are asked for taken.
+    // Looks at `size` records, and takes those that are asked for.
     for (std::size_t seen = 0; more && seen < size && !page.full(size);) {
       auto records = uses_.journal.descendants_after(path + "/", cursor->child, kReadAtOnce);
       if (!records) return request.fail(records.error());

@@ -1,9 +1,9 @@
 // job_pages.hpp - "jobs": records of jobs, in pages.
 //
-// A page is a bounded piece of work however many jobs there are. Where the next one begins is told
-// to the client as a cursor, and nothing is kept here between two pages: a job that is there while
-// all pages are asked for is in one of them; one that comes or goes meanwhile may be. Inactive jobs
-// and those of instances that are gone are read from the journal, a page at a time.
+// A page is a bounded piece of work however many jobs there are. The client gets the place of the
+// next page as a cursor, and nothing is kept here between two pages: a job that exists while all
+// pages are asked for is in one of them; one that comes or goes meanwhile may be. Inactive jobs and
+// those of instances that are gone are read from the journal, a page at a time.
 #pragma once
 #include <optional>
 #include <string>
@@ -40,9 +40,9 @@ class JobPages {
   };
   JobPages(transport::Server& server, Uses uses) : server_(server), uses_(uses) {}
 
-  // `viewer`: who is not to read of jobs of others; nullopt: somebody who sees all.
+  // `viewer`: a user who must not read of others' jobs; nullopt: the sender sees all.
   void list(const transport::Request& request, std::optional<std::string> viewer = {});
-  // The same for the instance at `path`, which is gone, from the records it has left.
+  // Likewise for the instance at `path`, which is gone, from the records it has left.
   void list_gone(const transport::Request& request, const std::string& path);
 
  private:

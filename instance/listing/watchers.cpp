@@ -134,7 +134,7 @@ void Watchers::ended(JobId job) {
   const auto numbers = those->second;
   for (const Number number : numbers) {
     Watcher& watcher = watchers_.at(number);
-    if (watcher.streams) continue;  // its last event ends it
+    if (watcher.streams) continue;  // ends with its job's last event
     watcher.left.erase(job);
     those->second.erase(number);
     if (watcher.left.empty()) answer(number);
@@ -143,7 +143,7 @@ void Watchers::ended(JobId job) {
 }
 
 void Watchers::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {
-  std::vector<JobId> known;  // who waits for one may wait for a million others
+  std::vector<JobId> known;  // a client that waits for one may wait for a million others
   for (const auto& [job, numbers] : by_job_)
     if (first <= job && job <= last) known.push_back(job);
   std::sort(known.begin(), known.end());
@@ -177,10 +177,10 @@ void Watchers::watch(const transport::Request& request, std::optional<std::strin
   if (step()) sliced_work_.add(request, step);
 }
 
-// A job is followed from the turn on in which its past was read.
+// Sends past events of some jobs; a job is followed from the turn in which its past was read.
 bool Watchers::replay_some(Number number, std::size_t& next) {
   const auto found = watchers_.find(number);
-  if (found == watchers_.end()) return false;  // nobody waits any more
+  if (found == watchers_.end()) return false;  // the request is gone
   Watcher& watch = found->second;
   for (std::size_t n = 0; n < kEventsAtOnce && next < watch.asked.size(); ++n, ++next) {
     const JobId job = watch.asked[next];
@@ -200,7 +200,7 @@ bool Watchers::replay_some(Number number, std::size_t& next) {
   return false;
 }
 
-// Has its last event been sent?
+// Sends the past events of a job. Was the last one among them?
 Result<bool> Watchers::replay(const Watcher& watch, JobId job) {
   const auto events = journal_.events_of(job);
   if (!events) return tl::unexpected(events.error());

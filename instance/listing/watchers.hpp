@@ -1,6 +1,6 @@
 // watchers.hpp - clients that wait for jobs: "job.wait", and the event streams of "job.watch".
 //
-// What happens to a job costs no more than those who wait for this job.
+// An event of a job costs no more than the clients that wait for this job.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,16 +25,16 @@ class Watchers {
            SlicedWork& portions)
       : jobs_(jobs), journal_(journal), after_commit_(after_commit), sliced_work_(portions) {}
 
-  // `viewer`: whose jobs these are, and who is not to read of those of others; nullopt: somebody
-  // who sees all.
+  // `viewer`: the user of these jobs, who must not read of others' jobs; nullopt: the sender sees
+  // all.
   void wait(const transport::Request& request, std::optional<std::string> viewer = {});
   void watch(const transport::Request& request, std::optional<std::string> viewer = {});
 
   void happened(JobId job, const Event& event);
   void ended(JobId job);
-  // Each of these had these last events.
+  // Jobs first .. last have each had these last events.
   void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events);
-  // The instance ends: what still waits is told so.
+  // The instance ends: waiting requests are answered with `why`.
   void close(const Error& why);
 
  private:
@@ -43,9 +43,9 @@ class Watchers {
     transport::Request request;
     transport::PeerId peer{};
     std::optional<std::string> viewer;
-    std::vector<JobId> asked;  // of a wait: whose records are its answer
+    std::vector<JobId> asked;  // of a wait: jobs whose records are its answer
     std::unordered_set<JobId> left;
-    std::size_t counted = 0;  // of jobs that were asked for, in asked_for_
+    std::size_t counted = 0;  // jobs of this request that are counted in asked_for_
     bool streams = false;
     bool all = false;   // watches every job
     bool begun = true;  // false: events of the past are still to be sent

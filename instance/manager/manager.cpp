@@ -1,6 +1,6 @@
 // One event, one function: post() journals it, folds it into the state and tells Outside; advance()
-// then does what the new state asks for until it asks for something only the outside world can give
-// (RFC 21's split of update and action).
+// then does what the new state asks for, until only the outside world can go on (RFC 21's split of
+// update and action).
 #include "instance/manager/manager.hpp"
 
 #include <fmt/core.h>
@@ -13,10 +13,10 @@
 namespace holon::instance {
 namespace {
 
-// What one pass may look at before requests are served again.
+// How much one pass may look at before requests are served again.
 constexpr qmanager::Budget kPass{4096};
 
-// What an agent that ended a job of its own accord has to say.
+// Why an agent ended a job of its own accord.
 std::string note_of(const TasksEnded& how) {
   if (!how.what.empty()) return how.what;
   if (how.reason == "killed") return "its agent was told to stop";
@@ -24,12 +24,12 @@ std::string note_of(const TasksEnded& how) {
   return {};
 }
 
-// A child that has lost an agent goes on without it: how that ended is not how the job did.
+// A child that has lost an agent continues: how the agent ended is not how the job did.
 event::Finish how_of_led(const TasksEnded& how) {
   return {0, how.finish.cpu_ms, how.finish.max_rss_kb};
 }
 
-// A child looks at its lease itself, and may have ended before the agent's timer runs out.
+// A child watches its lease itself, and may have ended before the agent's timer runs out.
 bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
   return job.submission->is_instance && how.reason == "exit" && job.life.expiration != 0 &&
          how.when >= job.life.expiration;
@@ -88,7 +88,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.consumes = wishes.consumes;
   request.attributes = job.submission->attributes;
   request.slots = wishes.slots;
-  // A pattern has become one of those it matches.
+  // A pattern of environments has been replaced by the one that was chosen.
   request.environment = job.life.environment.empty() ? wishes.environment : job.life.environment;
   request.advance = wishes.reservation;
   request.reserve = wishes.reserve;
@@ -140,7 +140,7 @@ void JobManager::advance(JobId id, Time now) {
         break;
       case Step::clean:
         if (const auto array = arrays_.find(id); array != arrays_.end() && !job->life.finished)
-          return;  // its tasks are not all over
+          return;  // not all its tasks are over
         if (!outside_.may_end(*job)) return outside_.changed(*job);
         outside_.run_is_over(*job);
         if (runs_again(*job)) return requeue(*job, now);
@@ -164,7 +164,7 @@ void JobManager::advance(JobId id, Time now) {
 void JobManager::free(ActiveJob& job, Time now) {
   post(job, event::Release{}, now);
   post(job, event::Free{}, now);
-  // After a stop of the whole instance what a job held was never taken again.
+  // After a stop of the whole instance the job's resources were never taken again.
   if (job.allocation) HOLON_CHECK(scheduler_.finish(job.id, now).has_value());
   job.allocation.reset();
   holding_.erase(job.id);
@@ -232,17 +232,17 @@ void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
   } else if (const auto* given = std::get_if<qmanager::Preempt>(&decision)) {
     preempt(*given, now);
   }
-  // Reserve and Wait change what outlook() answers; it is asked when somebody looks at the job.
+  // Reserve and Wait change only outlook(), which is asked when somebody looks at the job.
 }
 
-// When its own limit ends a job. A child's time is its lease, and it plans with all of that.
+// When a job's own limit ends it. A child's limit is its lease, and it plans with all of it.
 Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
   if (what.limit == 0) return kTimeMax;
   const Time limit = saturating_add(t_alloc, what.limit);
   return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
 }
 
-// When what it runs in is over: the instance, or its reservation in it.
+// When the instance is over, or the job's advance reservation in it.
 Time JobManager::end_around(const Submission& what) const {
   if (what.wishes.reservation.value() == 0) return lease_end();
   const auto reservation = journal_.allocation(what.wishes.reservation);
@@ -251,8 +251,8 @@ Time JobManager::end_around(const Submission& what) const {
 }
 
 // When a job that holds resources is ended: by its limit, with its reservation or with the
-// instance. What is planned for it may end at another time (queue.default-duration,
-// queue.duration-offset, job.max-overrun).
+// instance. The scheduler may plan another end (queue.default-duration, queue.duration-offset,
+// job.max-overrun).
 Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
   return std::min(end_around(*job.submission), end_by_limit(*job.submission, t_alloc));
 }
@@ -282,7 +282,7 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   advance(decision.job, now);
 }
 
-// A child instance has a process with each agent that stands for some of its nodes.
+// A child instance has a process with each agent that has some of its nodes.
 std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
@@ -301,7 +301,7 @@ void JobManager::lease_changed(Time old_end, Time now) {
     planned = plan;
     journal_.add_allocation(*job.allocation);
     post(job, event::ResourceUpdate{expiration}, now);
-    // Where an advance reservation is in the way, the job overruns into it when the time comes.
+    // An advance reservation in the way is overrun when the time comes.
     static_cast<void>(scheduler_.set_end(id, plan, now));
     outside_.limit_changed(job);
   }
@@ -361,7 +361,7 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   if (is_array(*job)) return raise_array(*job, {type, 0, note}, now);
   const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
   const bool was_ending = job->life.state == JobState::cleanup;
-  // A cancel keeps one that is ending from running again.
+  // A cancel keeps a job that is already ending from running again.
   const bool may_run_again = job->submission->wishes.requeue > 0 || job->life.preemption.requeue;
   const bool ends_retries = type == "cancel" && may_run_again;
   if (!was_ending || (ends_retries && !job->life.cancelled))
@@ -386,8 +386,8 @@ void JobManager::tasks_started(JobId id, std::uint32_t rank,
   waiting_.happened(id);
 }
 
-// A limit of its own gives a job's tasks all of that time, as their start said it. What the job
-// runs in ends at one time for all: the tasks began before this instance heard of it.
+// A job's own limit gives its tasks all of that time from their start. The end of the instance or
+// reservation is the same for all: it counts from the allocation.
 Duration JobManager::time_limit_of(const ActiveJob& job) const {
   const Lifecycle& life = job.life;
   if (life.expiration == 0) return 0;
@@ -396,7 +396,7 @@ Duration JobManager::time_limit_of(const ActiveJob& job) const {
   return std::max<Duration>(1, life.expiration - since);
 }
 
-// Which of its ends a job that its agent ended in time had reached.
+// Which end was reached by a job that its agent ended in time.
 std::string JobManager::limit_note(const ActiveJob& job) const {
   const Submission& what = *job.submission;
   const Time own = end_by_limit(what, job.life.t_alloc);
@@ -429,8 +429,8 @@ void JobManager::never_started(JobId id, std::uint32_t rank, Time now) {
   end_part(*job, {rank, "never", {}}, now, now);
 }
 
-// The end of a job's only part is the job's. Of several, each is written down; the job ends with
-// the last of them, and where one has failed, or the one that leads is over, all others are ended.
+// The end of a job's only part is the job's. The ends of several parts are each journalled; the job
+// ends with the last, and once a part has failed, or the leading one is over, the others are ended.
 void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now) {
   auto parts = job.life.parts;
   if (parts.size() > 1) {

@@ -1,5 +1,5 @@
-// manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
-// state, and followed by what the state asks for. No sockets and no processes: what has to happen
+// manager.hpp - the jobs of one instance: every event is journalled, folded into the job's state,
+// and followed by what the state asks for. No sockets and no processes: whatever has to happen
 // outside is told to an Outside.
 //
 // The order within a turn: calls below change state and write to the journal (uncommitted); the
@@ -36,58 +36,58 @@
 
 namespace holon::instance {
 
-// Its tasks; of a job that took a range of slots known once it is allocated.
+// How many tasks the job has; for a range of slots this is known once it is allocated.
 std::int64_t tasks_of(const ActiveJob& job);
-std::int64_t tasks_of(const Submission& what, std::int64_t cores);  // it holds so many of them
+std::int64_t tasks_of(const Submission& what, std::int64_t cores);  // with so many cores allocated
 
-// What the manager has done to it. Called in the middle of a change: note it down, act after the
-// commit.
+// Told what the manager has done to a job. Calls come in the middle of a change: note them down and
+// act after the commit.
 class Outside {
  public:
   virtual ~Outside() = default;
   virtual void start_tasks(const ActiveJob& job) = 0;
-  // Its tasks may run and must not. May be told again.
+  // The job's tasks may run and must not. May be told again.
   virtual void kill_tasks(const ActiveJob& job) = 0;
   virtual void happened(JobId job, const Event& event) = 0;
-  // The record as listings show it is another one now; the last call for a job has state INACTIVE.
+  // The job's record, as listings show it, has changed; the last call for a job has state INACTIVE.
   virtual void changed(const ActiveJob& job) = 0;
   virtual void ended(const msg::JobRecord& record) = 0;
-  // Tasks first .. last of an array are over, of which nothing had happened: these are their last
-  // events.
+  // Tasks first .. last of an array are over, to which nothing had happened before; `events` are
+  // their last ones.
   virtual void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) = 0;
-  // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
-  // go_on() is called when it is.
+  // Only the job's end is left to be written down. False: what the job leaves behind is not settled
+  // yet; go_on() is called when it is.
   virtual bool may_end(const ActiveJob& job) = 0;
-  // Nothing of it runs any more, and next it is INACTIVE or waits to run again. Its parts are still
-  // those that it had.
+  // No task of the job runs any more; next it is INACTIVE or waits to run again. The job's parts
+  // are still those of its run.
   virtual void run_is_over(const ActiveJob& job) = 0;
-  // Another job takes its place: it is to be told, where it has asked for that.
+  // Another job takes this one's place; a job that asked for a signal is to get it.
   virtual void preempted(const ActiveJob& job) = 0;
-  // A job that holds resources has another `life.expiration`, or end of its allocation, now.
+  // The `life.expiration` of a job that holds resources, or the end of its allocation, has changed.
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
 
 // Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
-// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/',
-// and of a task of an array "{{array.index}}", "{{entry}}" and "{{entry.FIELD}}". What a task makes
-// of it: launch::file_of_task.
+// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/'; for a task of an array
+// also "{{array.index}}", "{{entry}}" and "{{entry.FIELD}}". Names with a task's own fields:
+// launch::file_of_task.
 struct OutputFiles {
   std::string output, error;  // error "": the same file
   std::string input;          // "": none
 };
 OutputFiles output_files(const ActiveJob& job, const std::string& directory);
 
-// The record of a job of the instance `path`, but for what its scheduler has to say of it.
+// The record of a job of the instance `path`, without what only its scheduler can say.
 msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
                              const std::string& output_directory, const InstanceClock& clock);
 // The event with its times by the wall clock.
 Event as_shown(Event event, const InstanceClock& clock);
 
-// The file that the part of a job at this place among its parts writes, where the tasks of a part
-// share one: every agent writes to a file of its own. What is no regular file they do share.
+// The file for the part at this place among a job's parts, where the tasks of a part share one:
+// each agent writes a regular file of its own; the parts share what is no regular file.
 std::string file_of_part(const std::string& file, std::size_t place);
 
-// How the tasks of a part ended, as its agent tells it.
+// How the tasks of a part ended, as their agent reports it.
 struct TasksEnded {
   std::string reason;  // exit, timeout, killed, exec, abort, orphaned, lost
   std::string what;    // exec, lost: in words
@@ -107,20 +107,20 @@ struct PassTimes {
   }
 };
 
-// How a broker begins, after an earlier one of its instance.
+// How a broker begins after an earlier broker of its instance.
 struct Beginning {
   // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
   bool fresh = false;
-  Time last_lived = 0;  // when the broker before this one wrote its clock down last
-  // Two brokers in a row hung or crashed as they were at a job.
+  Time last_lived = 0;  // when the broker before this one last wrote its clock down
+  // A job at which two brokers in a row hung or crashed.
   std::optional<Suspect> suspect;
-  // Called at each job as it is taken up again, and with JobId() after the last of them.
+  // Called at each job as it is restored, and with JobId() after the last of them.
   std::function<void(JobId)> at = [](JobId) {};
 };
 
 class JobManager {
  public:
-  // All but the texts must outlive it. `path` is the instance's: "/", "/3".
+  // All arguments but the texts must outlive the manager. `path` is the instance's: "/", "/3".
   JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
              const QueueGates& gates, const resource::ResourceStore& store,
              const NodesOfAgents& nodes_of_agents, Outside& outside, const config::Config& config,
@@ -129,142 +129,141 @@ class JobManager {
   JobManager(const JobManager&) = delete;
   JobManager& operator=(const JobManager&) = delete;
 
-  // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
-  // running ones hold their resources again; whether their tasks still run is the agents' to say.
-  // O(events since the oldest active batch was submitted).
-  // Of a fresh beginning: what ran has failed. The suspect is set aside if it waits: it is held,
-  // with that as its reason, and the scheduler does not hear of it until somebody gives it another
-  // urgency. One that runs and cannot be taken up again is over.
+  // Rebuilds all active jobs from the journal and continues each: pending jobs are queued again,
+  // running ones hold their resources again; whether their tasks still run is for the agents to
+  // say. O(events since the oldest active batch was submitted). After a fresh beginning jobs that
+  // ran have failed. A suspect that waits is set aside: held, with that as its reason, and unknown
+  // to the scheduler until somebody gives it another urgency. A suspect that runs and cannot be
+  // restored is over.
   Status recover(const Beginning& beginning, Time now);
-  // After recover(): processes of jobs that ran and are over, which may still be there; by the rank
-  // of their agent.
+  // After recover(): processes that may be left of jobs that ran and are over, by the rank of their
+  // agent.
   using Orphans = std::map<std::uint32_t, std::vector<event::Process>>;
   const Orphans& orphans() const { return orphans_; }
 
-  // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
-  // never run here (the refusal keeps a record); exists (another submission had its key).
+  // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: the
+  // job can never run here (the refusal keeps a record); exists (another submission had this key).
   // More jobs than are taken in one turn are journalled at once, and taken by take_more().
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
-  // Tasks that wait for each other: all of them are journalled at once or none, and made by
-  // take_more() for each next_intake(). Errors: as of submit(), and `where` is the place in the
-  // request; nothing is kept of one that is refused.
+  // Takes tasks that wait for each other: all are journalled at once or none; take_more() then
+  // makes the jobs of each next_intake(). Errors: as of submit(), `where` being the place in the
+  // request; a refused request keeps nothing.
   Result<msg::GraphReply> submit_graph(const msg::GraphRequest& request, Time now);
-  // Of the jobs that are to be made the first; nullopt: there are none.
+  // The first id of the next submission whose jobs are not all made; nullopt: there is none.
   std::optional<JobId> next_intake() const;
-  // Some more of those submitted with `first`; false: there are no more of them.
+  // Makes some more jobs of the submission that begins with `first`; false: all are made.
   bool take_more(JobId first, Time now);
   bool all_taken(JobId first) const { return !intakes_.contains(first); }
-  bool all_taken() const { return intakes_.empty(); }  // of whatever was submitted
-  // All that were submitted.
+  bool all_taken() const { return intakes_.empty(); }  // of all submissions
+  // Makes all jobs that were submitted.
   void take_all(Time now);
 
-  // One pass of the scheduler if anything changed.
+  // Runs one pass of the scheduler if anything changed.
   void schedule(Time now);
-  // Nothing is left for schedule() to do now.
+  // Has schedule() nothing to do now?
   bool settled() const { return !dirty_ && !paused_; }
-  // Does what the scheduler has decided.
+  // Carries out what the scheduler has decided.
   void carry_out(const std::vector<qmanager::Decision>& decisions, Time now);
   // The whole plan.
   std::vector<qmanager::PlannedSpan> plan(Time now) const { return scheduler_.plan(now); }
   // When to call schedule() again at the latest; nullopt: on the next event.
   std::optional<Time> next_turn(Time now) const;
-  // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
+  // Errors: not_found, denied (the job has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
-  // What jobs ask for is another thing now, as docs/protocol.md has it of `job.update`; all of them
-  // or none. Errors: not_found, denied (it is over, or has started and more than its limit is to
-  // change), invalid_argument, unsatisfiable (it could never run then, or not end in time).
+  // Changes what jobs ask for, as docs/protocol.md says of `job.update`; all jobs or none. Errors:
+  // not_found, denied (a job is over, or has started and more than its limit is to change),
+  // invalid_argument, unsatisfiable (a job could then never run, or not end in time).
   Status update(const msg::UpdateRequest& ask, Time now);
-  // The tasks of running jobs are stopped, or go on; all of them or none. Errors: not_found, denied
-  // (not all of its tasks run, it is an instance).
+  // Stops the tasks of running jobs, or continues them; all jobs or none. Errors: not_found, denied
+  // (not all tasks of a job run, or it is an instance).
   Status suspend(const std::vector<std::uint64_t>& ids, bool suspend, Time now);
   bool is_aside(JobId id) const { return aside_.contains(id); }
-  // The journal cannot be written, so that nothing is started: all that waits does so because of
-  // `why`.
+  // The journal cannot be written, so nothing is started: `why` is the reason of all jobs that
+  // wait.
   void read_only(std::string why) { why_read_only_ = std::move(why); }
-  // Of a running job: why nobody knows whether it still does; "": it does.
+  // Why nobody knows whether a running job still runs; "": it does.
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
-  // Of a job whose run is over: what its end waits for; "": nothing that is known of.
+  // What the end of a job whose run is over waits for; "": nothing that is known of.
   std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
-  bool grows = false;  // hosts may come that are not here yet
-  // Of a job that waits for resources: how more of them are on their way; "": they are not.
+  bool grows = false;  // nodes may come that are not here yet
+  // How more resources are on their way for a job that waits for them; "": they are not.
   std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
-  // The groups of a user by the system's databases, the primary one first. Null: all jobs are one
-  // user's, who may name any group.
+  // A user's groups as the system's databases have them, the primary one first. Null: all jobs
+  // belong to one user, who may name any group.
   std::function<const std::vector<std::string>&(const std::string& user)> groups_of;
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
-  // Something was changed in the scheduler: the next turn makes a pass.
+  // The scheduler's state was changed: the next turn makes a pass.
   void look_again() { dirty_ = true; }
   bool is_paused() const { return paused_; }
-  // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
-  // follow it.
+  // The instance ends at the store's horizon instead of `old_end`: limits beyond it are cut, open
+  // ones follow it.
   void lease_changed(Time old_end, Time now);
-  // Begin times follow it.
+  // The wall clock was set; the begin times of waiting jobs follow it.
   void wall_clock_was_set();
 
-  // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
-  // are ignored.
+  // Raises a fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and
+  // ended jobs are ignored.
   void raise(JobId id, const std::string& type, const std::string& note, Time now);
-  // Of the part that the agent of this rank runs. Jobs and parts that are not there, or have been
-  // told of, are passed over.
+  // Reports about the part that the agent of this rank runs. Unknown jobs and parts are ignored,
+  // and so are repeated reports.
   void tasks_started(JobId id, std::uint32_t rank, const std::vector<event::Process>& processes,
                      Time when);
   void tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how, Time now);
   // The tasks of this part of a job that is to be killed were never started and never will be.
   void never_started(JobId id, std::uint32_t rank, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
-  // What its end waited for (Outside::may_end) has happened.
+  // What the job's end waited for (Outside::may_end) has happened.
   void go_on(JobId id, Time now) { advance(id, now); }
 
-  // More tasks for an open array, or none and its close. Errors: not_found, invalid_argument (it is
-  // no array; indices or entries that do not fit), denied (it is closed, or over), out_of_range.
+  // Adds tasks to an open array; or none, and closes it. Errors: not_found, invalid_argument (it is
+  // no array; indices or entries do not fit), denied (it is closed, or over), out_of_range.
   Result<msg::ExtendReply> extend_array(const msg::ExtendRequest& request, Time now);
 
-  // As the scheduler is told of it.
+  // The job as the scheduler is told of it.
   qmanager::JobRequest request_of(const ActiveJob& job) const;
-  // The number that the next job gets, and numbers up to `last` that none may get.
+  // next_id(): the number of the next job. skip_ids(): no job gets a number up to `last`.
   JobId next_id() const { return next_id_; }
   void skip_ids(JobId last);
   // The active jobs that a job in DEPEND waits for.
   std::vector<JobId> waits_on(const ActiveJob& job) const;
 
-  // Numbers that a request names, by whose they are.
+  // Numbers named by a request that belong together.
   struct NumberRun {
     Idset numbers;
-    JobId last;            // of the array, or the job
-    JobId array{0};        // all of them are its tasks; 0: one job, which need not exist
+    JobId last;            // last number of the array, or the job
+    JobId array{0};        // all are tasks of this array; 0: one job, which need not exist
     bool is_over = false;  // the array is
   };
-  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many of these
-  // that are not active).
+  // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many numbers
+  // that are neither tasks nor active).
   Result<std::vector<NumberRun>> runs_of(const Idset& numbers) const;
-  // Which of these tasks of the array the scheduler has not heard of.
+  // Those of these tasks of the array that the scheduler has not been given.
   Idset held_of(JobId array, const Idset& tasks) const;
-  // Cancels those of them that are still held back. O(ranges), and those that the array has.
+  // Cancels those of these tasks that are still held back. O(ranges, with the array's own).
   void cancel_held(JobId array, const Idset& these, const std::string& note, Time now);
 
   const ActiveJob* find(JobId id) const;
-  // For the agents of a running job: ms from the start of its tasks until they are ended, at least
-  // 1; 0: it has no limit.
+  // ms from the start of a running job's tasks until its agents end them, at least 1; 0: it has no
+  // limit.
   Duration time_limit_of(const ActiveJob& job) const;
-  // Is it a job, or a task of an array, that is not over? Not every task that waits is in active().
+  // Is a job, or a task of an array, not over? Not every waiting task of an array is in active().
   bool is_active(JobId id) const;
-  // The next task of the array that `after` is, or is a task of; 0: there is none. `all`: also of
-  // those that are over.
+  // The task behind `after`, which is an array or a task of one; 0: there is none. `all`: tasks
+  // that are over, too.
   JobId next_task(JobId after, bool all) const;
-  // Of the array that `after` is, or is a task of, the records of tasks behind that: of many equal
-  // ones there is one. With `all` those that are over, at most `limit` records of them at a time;
-  // those that are not over come with the first ones. What only the scheduler could say is not in
-  // them.
+  // The records of the tasks behind `after`, an array or a task of one; many equal tasks share one
+  // record. `all`: tasks that are over, too, at most `limit` records of them at a time; tasks that
+  // are not over come with the first call. What only the scheduler could say is left out.
   struct TaskRecords {
-    std::vector<std::pair<msg::JobRecord, std::uint64_t>> records;  // with how many they stand for
-    JobId last{0};  // up to which task they are; 0: `after` belongs to no array
+    std::vector<std::pair<msg::JobRecord, std::uint64_t>> records;  // with how many each is for
+    JobId last{0};  // the last task covered; 0: `after` belongs to no array
     bool more = false;
   };
   Result<TaskRecords> task_records(JobId after, bool all, std::size_t limit) const;
-  // Tasks of arrays by queue that the scheduler has not heard of: those that wait, and how many of
-  // these have been cancelled since this began.
+  // Tasks of arrays, by queue, that the scheduler has not been given: how many wait, and how many
+  // have been cancelled since this broker began.
   struct HeldBack {
     std::int64_t waiting = 0, cancelled = 0;
   };
@@ -274,34 +273,34 @@ class JobManager {
     const auto next = arrays_.upper_bound(after);
     return next == arrays_.end() ? JobId(0) : next->first;
   }
-  // Whom the scheduler can say something about: of an array that waits its first task in the queue.
+  // The job the scheduler knows: for an array that waits, its first task in the queue.
   const ActiveJob& representative_task(const ActiveJob& job) const;
-  // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
-  // array).
+  // The shape of an array, active or over. Errors: not_found (no such job), invalid_argument (it is
+  // no array).
   Result<ArrayShape> shape_of_array(JobId id) const;
-  // Those of the `count` numbers from `first` on whose tasks ended so: "FAILED,TIMEOUT". Rows of
-  // many tasks are told whole.
+  // Those of the `count` numbers from `first` on whose tasks ended with one of these results:
+  // "FAILED,TIMEOUT". A row of many tasks is returned whole.
   Result<Idset> tasks_with_result(JobId first, std::uint64_t count,
                                   const std::string& results) const;
-  // The active array that it is, or is a task of.
+  // The active array that `job` is, or is a task of; nullptr: there is none.
   const JobArray* array_with(JobId job) const;
   const std::map<JobId, ActiveJob>& active() const { return jobs_; }
-  // Those of them that have an allocation, which are few beside those that wait.
+  // The active jobs that have an allocation: few beside those that wait.
   const std::set<JobId>& holding() const { return holding_; }
-  // Of active and inactive jobs. Errors: not_found.
+  // The record of an active or inactive job. Errors: not_found.
   Result<msg::JobRecord> record(JobId id) const;
-  // Whose job this is, also of one that is over; "": there is none.
+  // The user of a job, active or over; "": there is no such job.
   std::string user_of(JobId id) const;
-  // False also of an advance reservation that is no longer there.
+  // False, too, for an advance reservation that no longer exists.
   bool may_use_reservation(JobId reservation, const std::string& user) const {
     return scheduler_.may_use_advance(reservation, user);
   }
   msg::JobRecord record_of(const ActiveJob& job) const;
-  // With times by the wall clock, as in records.
+  // The event with times by the wall clock, as in records.
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
   const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
-  // So many agents ran tasks of it, or do. O(its events).
+  // How many agents run, or ran, tasks of the job. O(its events).
   std::size_t parts_of(JobId id) const;
   OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
 
@@ -311,12 +310,12 @@ class JobManager {
         cancelled = 0;        // of these
   };
   Counts counts() const;
-  // The same by kind, by user and queue (counts/job_counts.hpp).
+  // Jobs by kind, user and queue (job/job_counts.hpp).
   const JobCounts& kept_counts() const { return counts_; }
-  // Some more of those that are over are counted by their users and queues; false: there are no
-  // more, or it cannot be done now.
+  // Counts some more jobs that are over by their users and queues; false: all are counted, or it
+  // cannot be done now.
   bool count_some_ended();
-  // The journal knows these inactive jobs no more.
+  // The journal has forgotten these inactive jobs.
   void forgotten(const Forgotten& gone);
 
  private:
@@ -340,7 +339,7 @@ class JobManager {
   Status check_dependencies(const Submission& submission) const;
   TargetState state_of_target(JobId id, bool whole = true) const;
   bool is_known(JobId id) const;  // active, or on record
-  // Of tasks of an array (array/manager_task_dependencies.cpp).
+  // Dependencies on tasks of an array (array/manager_task_dependencies.cpp).
   Result<Idset> tasks_named(const Dependency& dependency) const;
   JobId next_awaited(const Dependency& dependency) const;
   JobId next_awaited(const Dependency& dependency, const Idset& numbers) const;
@@ -368,14 +367,14 @@ class JobManager {
   Status restore_aside();
   void set_aside(JobId id, Time now);
   void let_back(JobId id);
-  // A job that is to ask for something else.
+  // A job whose request is to change.
   struct Change {
     ActiveJob* job = nullptr;
     event::JobspecUpdate update;
-    std::shared_ptr<const Submission> submission;  // as it is to be
-    Time planned_end = 0;                          // of a running one, once its limit is taken
+    std::shared_ptr<const Submission> submission;  // the changed one
+    Time planned_end = 0;                          // of a running job, once the new limit is taken
   };
-  // Submissions as they are to be, by what they are now.
+  // Changed submissions, by the present ones.
   using Remade = std::map<const Submission*, std::shared_ptr<const Submission>>;
   Result<std::shared_ptr<const Submission>> remade(const ActiveJob& job,
                                                    const event::JobspecUpdate& update, Time now);
@@ -404,14 +403,14 @@ class JobManager {
   Status check_request(const Submission& submission, std::uint64_t count,
                        const std::string& user) const;
   Status check_group(const Submission& submission, const std::string& user) const;
-  // That its jobs count for: the one that is asked for, else the user's primary one.
+  // The group that the job counts for: the one asked for, else the user's primary one.
   std::string group_of(const Submission& submission, const std::string& user) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
   Error not_taken(const Submission& submission, Error error) const;
   Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
                Time now);
-  // Keeping count (counts/manager_counts.cpp).
+  // Keeping count (manager_counts.cpp).
   const std::string& queue_of(const Submission& submission) const;
   JobCounts::Owner owner_of(const ActiveJob& job) const;
   JobKind held_kind(const JobArray& array) const;
@@ -422,7 +421,7 @@ class JobManager {
   void add_active_tasks(const JobArray& array, TaskRecords& tasks) const;
   Status count_ended_row(const EndedRow& row);
   void count_recovered();
-  // Of arrays (array/manager_arrays.cpp).
+  // Arrays (array/manager_arrays.cpp).
   JobArray* array_with(JobId job);
   std::uint64_t window_of(const JobArray& array) const;
   bool may_queue(const JobArray& array) const;
@@ -465,7 +464,7 @@ class JobManager {
   Result<msg::JobRecord> record_of_task(const JobArray& array, JobId id) const;
   Result<msg::JobRecord> record_of_ended_task(JobId id) const;
   Result<std::shared_ptr<const ActiveJob>> over_array(JobId task) const;
-  Result<NumberRun> run_at(JobId at) const;  // all numbers of what this one is of, and none named
+  Result<NumberRun> run_at(JobId at) const;  // all numbers of the array or job of `at`
   void give_up_task(const ActiveJob& job, const std::string& why, Time now);
   Status charge_past_arrays(Time since);
   Status charge_past_tasks(const ActiveJob& array, Time since);
@@ -474,14 +473,14 @@ class JobManager {
   // Jobs that were submitted together and are not all in jobs_ yet.
   struct Intake {
     std::shared_ptr<const Submission> submission;
-    Lifecycle life;             // of each of them ...
+    Lifecycle life;             // of each job ...
     std::vector<Event> events;  // ... after these
     std::uint64_t taken = 0;
-    std::vector<TaskWords> words;  // of each of them; empty: they have none
+    std::vector<TaskWords> words;  // of each job; empty: no job has any
   };
   Intake& begin_intake(Intake intake, std::vector<EventBody> bodies, Time now);
   ActiveJob& take_in(Intake& intake);
-  // Of graphs (graph/manager_graph.cpp).
+  // Graphs (manager_graph.cpp).
   bool is_in_intake(JobId id) const;
   Result<Submission> graph_submission(const std::string& jobspec, std::uint64_t count,
                                       const std::string& user, Time now) const;
@@ -502,30 +501,30 @@ class JobManager {
   std::string output_directory_;
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
-  std::map<JobId, Intake> intakes_;  // by their first jobs
+  std::map<JobId, Intake> intakes_;  // by the first job of each
   std::map<JobId, JobArray> arrays_;
   std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()
-  std::set<JobId> hungry_;  // of them, those that the scheduler may be given more tasks of
-  std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for theirs
-  std::vector<EndedRange> ended_since_;       // of the former, since the last turn
-  std::set<JobId> to_unblock_;                // arrays of the latter that have not been looked at
+  std::set<JobId> hungry_;  // arrays of which the scheduler may be given more tasks
+  std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for their tasks
+  std::vector<EndedRange> ended_since_;       // tasks of the former that ended since the last turn
+  std::set<JobId> to_unblock_;                // of the latter, those not looked at yet
   mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
   JobId next_id_{1};
   JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
-  bool recovering_ = false;  // the scheduler has not been told of what waits yet
+  bool recovering_ = false;  // the scheduler has not been told of pending jobs yet
   PassTimes passes_;
   WaitingRoom waiting_;
-  // Of jobs that wait for many: which of their dependencies are met.
+  // Which dependencies are met, of jobs that have many.
   mutable std::map<JobId, std::vector<bool>> met_;
   std::set<JobId> aside_;       // pending jobs, see recover()
   std::string why_read_only_;   // "": the journal can be written
-  std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
+  std::set<JobId> unheard_of_;  // jobs of aside_ that the scheduler has not been told of
   std::optional<Time> wake_;
-  std::set<std::pair<Time, JobId>> preempted_;  // when they are ended, if they still run
+  std::set<std::pair<Time, JobId>> preempted_;  // jobs to give place, by when they are ended
   Orphans orphans_;
-  Time last_heard_ = 0;  // when the run before this one wrote an event or its clock last
+  Time last_heard_ = 0;  // when the broker before this one last wrote an event or its clock
 };
 
 }  // namespace holon::instance

@@ -1,6 +1,6 @@
 // The part of the JobManager that keeps jobs at which brokers failed away from the scheduler. They
-// are held (urgency 0), and the scheduler is not told of them; the journal says that it was not a
-// person who did that.
+// are held (urgency 0), and the scheduler is not told of them; the journal notes that no person
+// held them.
 #include "instance/manager/manager.hpp"
 
 namespace holon::instance {

@@ -1,5 +1,5 @@
 // The part of the JobManager that keeps count of its jobs (job_counts.hpp). Tasks of arrays that
-// the scheduler has not heard of are counted with their array's state.
+// the scheduler has not been given count with their array's state.
 #include "instance/job/array.hpp"
 #include "instance/manager/manager.hpp"
 
@@ -10,7 +10,7 @@ constexpr std::size_t kEndedAtOnePass = 500;  // jobs that are over, in one port
 
 }  // namespace
 
-// As its record has it.
+// The queue as the job's record has it.
 const std::string& JobManager::queue_of(const Submission& submission) const {
   return submission.queue.empty() ? scheduler_.config().default_queue : submission.queue;
 }
@@ -33,7 +33,7 @@ JobManager::Counts JobManager::counts() const {
   return counts;
 }
 
-// Of tasks that the scheduler has not heard of.
+// The kind of an array's tasks that the scheduler has not been given.
 JobKind JobManager::held_kind(const JobArray& array) const {
   const bool waits = jobs_.at(array.id).life.state == JobState::depend;
   return waits ? JobKind::depend : JobKind::sched;
@@ -47,7 +47,7 @@ void JobManager::count_one(const ActiveJob& job, std::int64_t n) {
   if (!is_array(job)) counts_.add(job.id, owner_of(job), kind_of(job.life), n);
 }
 
-// It was of another kind.
+// Counts a job whose kind was `from`.
 void JobManager::count(const ActiveJob& job, JobKind from) {
   if (is_array(job)) {
     const auto array = arrays_.find(job.id);
@@ -75,14 +75,14 @@ std::map<std::string, JobManager::HeldBack> JobManager::held_back() const {
 }
 
 void JobManager::forgotten(const Forgotten& gone) {
-  // Of an array that is half gone it could not be said whose the rest was.
+  // Whose the rest of a half-forgotten array was could not be said.
   if (counts_.ended() == JobCounts::Ended::counting) counts_.stop_counting();
   for (const auto& row : gone.rows)
     counts_.add(row.id, {row.user, row.queue}, kind_of_result(row.result),
                 -static_cast<std::int64_t>(row.count));
 }
 
-// Of a task the journal has neither user nor queue: its array has.
+// A task's row has neither user nor queue: its array's has.
 Status JobManager::count_ended_row(const EndedRow& row) {
   const JobKind kind = kind_of_result(row.result);
   const auto n = static_cast<std::int64_t>(row.count);

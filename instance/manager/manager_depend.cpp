@@ -1,9 +1,9 @@
-// The part of the JobManager that keeps jobs in DEPEND until what they wait for has happened.
+// The part of the JobManager that keeps jobs in DEPEND until their dependencies are settled.
 //
 // Such a job is in the scheduler from the beginning, held, so that one that can never run is
-// refused at once and its place in the queue is that of its submission; it gets its urgency when it
-// is let go. Jobs are looked at in the next turn, never in the middle of another one's end: a chain
-// of dependencies may be as long as the queue.
+// refused at once and the job keeps the place of its submission in the queue; it gets its urgency
+// when it is let go. Jobs are looked at in the next turn, never in the middle of another job's end:
+// a chain of dependencies may be as long as the queue.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ bool JobManager::waits_for_others(const ActiveJob& job) {
          job.life.state <= JobState::depend;
 }
 
-// A job of another number than those given so far is a slip of the finger, not a failed dependency.
+// A number that no job has been given yet is a slip of the finger, not a failed dependency.
 Status JobManager::check_dependencies(const Submission& submission) const {
   constexpr std::size_t kMostDependencies = 10'000;
   if (submission.dependencies.size() > kMostDependencies)
@@ -56,8 +56,8 @@ bool JobManager::is_known(JobId id) const {
   return (result && *result) || record(id).has_value();
 }
 
-// `whole`: more is asked than the result, which only the record of one that is over says: whether
-// it has started, or why it never did.
+// `whole`: the caller needs more than the result, which only the record of an ended job has:
+// whether it started, or why it never did.
 TargetState JobManager::state_of_target(JobId id, bool whole) const {
   if (const ActiveJob* job = find(id)) return {job->life.started, {}};
   if (is_in_intake(id)) return {};
@@ -80,7 +80,7 @@ const ActiveJob* JobManager::namesake_before(const ActiveJob& job) const {
 
 namespace {
 
-// Than how the job ended.
+// Does the dependency need more than the result of the job?
 bool asks_for_more(const Dependency& dependency) {
   return dependency.scheme == Dependency::Scheme::after ||
          dependency.scheme == Dependency::Scheme::afternotok;
@@ -101,8 +101,8 @@ Standing JobManager::standing_of(const ActiveJob& job, const Dependency& depende
           fmt::format("waits for job {}, which has the same name, to end", other->id.value())};
 }
 
-// What a job waits for may be thousands of jobs, and it is looked at as each of them ends: what has
-// been met is not judged again.
+// A job may wait for thousands of jobs, and is looked at as each of them ends: dependencies that
+// were met are not judged again.
 Standing JobManager::standing_of(const ActiveJob& job, Time now) const {
   constexpr std::size_t kFew = 8;
   if (job.life.retries > 0) return standing_of_retry(job, now);
@@ -148,7 +148,7 @@ void JobManager::keep_waiting(const ActiveJob& job) {
       waiting_.wait_until(clock_.instance(d.at), job.id);
 }
 
-// They are looked at in this turn, which finds out how long each has to wait by the new clock.
+// Waiting jobs are looked at in this turn, which finds how long each has to wait by the new clock.
 void JobManager::wall_clock_was_set() {
   for (const auto& [id, job] : jobs_)
     if (waits_for_others(job)) waiting_.look_at(id);

@@ -1,10 +1,9 @@
 // The part of the JobManager that takes a graph: tasks that wait for each other, all or none.
 //
-// Everything that could be wrong is looked at before anything is kept. Then all of it is journalled
-// in one turn: a batch for each run of tasks that share a jobspec, and a short row for what each
-// has for itself; the jobs are made of that in portions (take_more()), in the order of the list, as
-// they are by a broker that is started again. A task that waits for one that is not made yet finds
-// it in its Intake.
+// Everything that could be wrong is checked before anything is kept. Then the graph is journalled
+// in one turn: a batch for each run of tasks that share a jobspec, and a short row for each task's
+// own words; the jobs are made of these in portions (take_more()), in the order of the list, also
+// by a restarted broker. A task that waits for one that is not made yet finds it in its Intake.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 namespace holon::instance {
 namespace {
 
-// Tasks that the scheduler is asked about before all are taken: a queue may take only so many.
+// How many tasks the scheduler is asked about before all are taken: a queue may be limited.
 constexpr std::size_t kAsked = 500;
 
 std::string at_task(std::size_t place) {
@@ -28,7 +27,7 @@ tl::unexpected<Error> wrong_task(Errc code, std::string what, std::size_t place)
   return fail(code, std::move(what), at_task(place));
 }
 
-// Another way may be taken then: this one can never be.
+// Can the way never be taken, so that another one may be?
 bool is_for_good(const Error& error) {
   return error.code == Errc::unsatisfiable ||
          (error.code == Errc::not_found && error.where == "queue");
@@ -36,7 +35,7 @@ bool is_for_good(const Error& error) {
 
 }  // namespace
 
-// Is it journalled, and not made yet?
+// Is the job journalled and not made yet?
 bool JobManager::is_in_intake(JobId id) const {
   auto behind = intakes_.upper_bound(id);
   if (behind == intakes_.begin()) return false;
@@ -64,8 +63,8 @@ Result<Submission> JobManager::graph_submission(const std::string& jobspec, std:
   return made;
 }
 
-// Asks the scheduler about one of the tasks, which it knows then; of an array and of equal jobs it
-// forgets it again. Errors: unsatisfiable (it can never run), those of Scheduler::submit().
+// Asks the scheduler about a task, and leaves it with the scheduler; an array or several equal jobs
+// are withdrawn again. Errors: unsatisfiable (it can never run), those of Scheduler::submit().
 Status JobManager::ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now) {
   const GraphPlan::Spec& spec = plan.specs[task.spec];
   auto own = with_words(*spec.submission, task.id, task.words);
@@ -84,8 +83,8 @@ Status JobManager::ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time 
   return {};
 }
 
-// Can they ever run, and may their queues take them? Of several ways the first is taken that can.
-// The scheduler knows the first tasks then, or none where one is refused.
+// Can the tasks ever run, and may their queues take them? Takes the first way that can. The
+// scheduler then knows the first tasks, or none where one is refused.
 Status JobManager::choose_ways(GraphPlan& plan, Time now) {
   Status good;
   for (std::size_t i = 0; i < plan.tasks.size() && good; ++i) {
@@ -123,7 +122,7 @@ Result<msg::GraphReply> JobManager::submit_graph(const msg::GraphRequest& reques
                            return graph_submission(jobspec, count, request.user, now);
                          });
   if (!plan) return tl::unexpected(plan.error());
-  std::uint64_t equal = 0;  // jobs that are many for one task
+  std::uint64_t equal = 0;  // jobs of tasks that are several equal jobs
   for (const auto& task : plan->tasks) {
     const auto& what = *plan->specs[task.spec].submission;
     equal += what.wishes.array ? 0 : what.count;
@@ -147,7 +146,7 @@ Result<msg::GraphReply> JobManager::submit_graph(const msg::GraphRequest& reques
   return plan->reply();
 }
 
-// Those from `begin` on that are one batch. Returns the place behind them.
+// Accepts the tasks from `begin` on that form one batch. Returns the place behind them.
 std::size_t JobManager::accept_run(GraphPlan& plan, std::size_t begin, Time now) {
   GraphPlan::Spec& spec = plan.specs[plan.tasks[begin].spec];
   const JobId first = plan.tasks[begin].id;
@@ -181,7 +180,7 @@ std::size_t JobManager::accept_run(GraphPlan& plan, std::size_t begin, Time now)
   return end;
 }
 
-// An array, or several equal jobs: a batch with a jobspec of its own.
+// Accepts a task that is an array, or several equal jobs: a batch with a jobspec of its own.
 void JobManager::accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now) {
   const GraphPlan::Spec& spec = plan.specs[task.spec];
   msg::SubmitRequest request;

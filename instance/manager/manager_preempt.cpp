@@ -1,9 +1,9 @@
 // The part of the JobManager that ends jobs whose place others take.
 //
-// That a job is to end, when, and what becomes of it is in the journal with the decision: a broker
-// that begins again goes on with it, and its scheduler keeps the place for the job that waits. The
-// signal that lets the job checkpoint (--checkpoint-signal) is sent by its agents once, however
-// often they are told; an agent that was away is told at its next hello.
+// The journal has, with the decision, that a job is to end, when, and what becomes of it: a
+// restarted broker goes on with it, and its scheduler keeps the place for the job that waits. The
+// signal to checkpoint (--checkpoint-signal) is sent by the job's agents once, however often they
+// are told; an agent that was away is told at its next hello.
 #include <fmt/core.h>
 
 #include "base/check.hpp"
@@ -16,14 +16,14 @@ std::string note_of(const Lifecycle& life) {
   return fmt::format("job {} takes its place", life.preemption.by);
 }
 
-// An instance is not run again, nor is a job that has read what a client sent it once.
+// Neither an instance runs again, nor a job that has read input which its client sent once.
 bool may_run_again(const Submission& what) {
   return !what.is_instance && what.input_tasks.empty();
 }
 
 }  // namespace
 
-// One that is being ended already gives its place anyhow.
+// A job that is already being ended gives its place anyhow.
 void JobManager::preempt(const qmanager::Preempt& decision, Time now) {
   ActiveJob* const job = find_mutable(decision.job);
   HOLON_CHECK(job != nullptr);
@@ -48,7 +48,7 @@ void JobManager::end_preempted(Time now) {
   }
 }
 
-// One that fails after it was told has made way; one that ends well is complete.
+// A job that fails after it was told has given its place; one that ends well is complete.
 void JobManager::note_given_place(ActiveJob& job, Time when) {
   if (job.life.preemption.by == 0 || job.life.state != JobState::run) return;
   post(job, event::Exception{"preempt", 0, note_of(job.life)}, when);

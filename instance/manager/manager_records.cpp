@@ -1,4 +1,4 @@
-// The part of the JobManager that says how jobs stand: their records, as listings show them.
+// The part of the JobManager that makes the records of jobs, as listings show them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -101,8 +101,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
 
 namespace {
 
-// "3", and of a task of an array "1.2": the number that it has among the jobs says nothing to
-// anybody.
+// "3", or "1.2" for a task of an array: nobody knows the number that the task has among the jobs.
 std::string label_in(const JobManager& jobs, JobId id) {
   const ActiveJob* const job = jobs.find(id);
   const auto index =
@@ -110,11 +109,11 @@ std::string label_in(const JobManager& jobs, JobId id) {
   return index ? fmt::format("{}.{}", array_of(*job).value(), *index) : std::to_string(id.value());
 }
 
-// The scheduler knows numbers alone: behind "job" and "jobs" each becomes what people type.
+// The scheduler knows only numbers: after "job" and "jobs" each is replaced by what people type.
 std::string with_labels(const JobManager& jobs, std::string_view reason) {
   constexpr std::string_view kDigits = "0123456789", kComma = ", ";
   std::string text;
-  bool is_number = false;  // of a job stands here
+  bool is_number = false;  // a job's number begins here
   while (!reason.empty()) {
     std::size_t taken = 1;
     if (is_number) {
@@ -157,7 +156,7 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
 }
 
 void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
-  // 0 is before any begin time: one that is over is let go within the turn.
+  // 0 is before any begin time: a job whose begin time is over is let go within the turn.
   r.reason = standing_of(job, 0).text;
   if (job.life.retries > 0) {
     r.t_estimate = clock_.wall(job.life.retry_begin);
@@ -179,7 +178,7 @@ Event as_shown(Event event, const InstanceClock& clock) {
   return event;
 }
 
-// A slot range is the only case in which the jobspec does not say how many there are.
+// Only for a slot range does the jobspec not say how many tasks there are.
 std::int64_t tasks_of(const Submission& what, std::int64_t cores) {
   if (!what.wishes.slots || what.is_instance || cores == 0 || what.totals.cores == 0)
     return what.ntasks;
@@ -193,7 +192,7 @@ std::int64_t tasks_of(const ActiveJob& job) {
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
   const auto& what = *job.submission;
   const std::string id = std::to_string(job.id.value());
-  // One part of a path, whatever they are.
+  // Makes a text one component of a path.
   const auto one_part = [](std::string text) {
     std::replace(text.begin(), text.end(), '/', '_');
     return text;

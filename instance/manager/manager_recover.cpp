@@ -1,5 +1,5 @@
-// The part of the JobManager that reads the journal: every event is folded again, and each job gone
-// on with. O(events since the oldest active batch was submitted).
+// The part of the JobManager that reads the journal: every event is folded again, and each job is
+// continued. O(events since the oldest active batch was submitted).
 #include <fmt/core.h>
 #include <signal.h>
 
@@ -32,7 +32,7 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
   if (beginning.suspect) set_aside(beginning.suspect->job, now);
   record_lost(now);
   if (auto charged = charge_past_use(now); !charged) return charged;
-  // Those that hold resources first: the queue is planned around them.
+  // Jobs that hold resources come first: the queue is planned around them.
   recovering_ = true;
   if (auto taken = take_up_running(beginning, now); !taken) return taken;
   recovering_ = false;
@@ -71,7 +71,7 @@ Error JobManager::condemn(JobId id, const Error& why) {
   return journal_.condemn({why.code, fmt::format("job {}: {}", id.value(), to_string(why)), {}});
 }
 
-// Whoever submitted them was told their numbers: all that can be said of them is said there.
+// The submitters were told these numbers: a record under each says what is known.
 void JobManager::record_lost(Time now) {
   std::uint64_t left = kMostLost;
   for (const LostNumbers& what : journal_.lost()) {
@@ -170,8 +170,8 @@ void JobManager::count_recovered() {
                     static_cast<std::int64_t>(array.waiting.count() + array.blocked.count()));
 }
 
-// What a damaged journal has not lost of a job may make no sense any more, and what its tasks do is
-// not known: such a job is over. Of one that was over before, the record is made again.
+// In a damaged journal what is left of a job may make no sense, and what its tasks do is unknown:
+// such a job is over. The record of a job that was over before is made again.
 Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
   for (auto job = jobs_.begin(); job != jobs_.end();) {
     const bool is_task = is_array_task(job->second);
@@ -213,7 +213,7 @@ Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
   return {};
 }
 
-// What is left of a task in a damaged journal makes no sense.
+// Gives up a task of which the damaged journal has no sense left.
 void JobManager::give_up_task(const ActiveJob& job, const std::string& why, Time now) {
   Lifecycle life = job.life;
   life.state = JobState::inactive;
@@ -239,7 +239,7 @@ Status JobManager::restore_allocation(ActiveJob& job, Time now) {
   return restore_preemption(job, now);
 }
 
-// All that runs of it, and will have to be ended.
+// Ends a job here; all processes that may run of it are noted to be ended.
 void JobManager::lose(ActiveJob& job, const TasksEnded& how, Time now) {
   std::vector<std::uint32_t> ranks;
   for (const Part& part : job.life.parts) {
@@ -254,14 +254,14 @@ void JobManager::lose(ActiveJob& job, const TasksEnded& how, Time now) {
 
 void JobManager::lose_interrupted(ActiveJob& job, Time now) {
   if (!job.life.holds_resources) return;
-  // When it was stopped nobody knows; it was there when the last event, or its clock, was written.
+  // Nobody knows when it was stopped: it was there when the last event, or its clock, was written.
   const Time until = std::min(last_heard_, now);
   if (!job.life.finished)
     scheduler_.charge_past(request_of(job), job.life.place.cores, {job.life.t_alloc, until});
   lose(job, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, until}, now);
 }
 
-// Its processes are ended before anything else gets its cores.
+// The suspect's processes are ended before anything else gets its cores.
 void JobManager::lose_suspect(ActiveJob& job, Time now) {
   if (!job.life.holds_resources) return;
   lose(job,
@@ -272,8 +272,8 @@ void JobManager::lose_suspect(ActiveJob& job, Time now) {
        now);
 }
 
-// A damaged journal is repaired before another broker begins on it: what makes no sense even then
-// is given up.
+// A damaged journal is repaired before another broker begins on it: a job that makes no sense even
+// then is given up.
 Status JobManager::lose_unreadable(ActiveJob& job, const Error& why, Time now) {
   if (why.code == Errc::system) return tl::unexpected(why);
   if (!journal_.rebuilt()) return tl::unexpected(condemn(job.id, why));
@@ -321,7 +321,7 @@ void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
 void JobManager::enqueue(ActiveJob& job, Time now) {
   const JobId id = job.id;
   qmanager::JobRequest request = request_of(job);
-  request.admitted = true;  // it was told that it is taken
+  request.admitted = true;  // its submitter was told that it is taken
   const auto taken = scheduler_.submit(std::move(request), now);
   dirty_ = true;
   if (taken && !*taken) return;

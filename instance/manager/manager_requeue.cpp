@@ -1,10 +1,10 @@
-// The part of the JobManager that lets jobs run again that have failed (--requeue, --retry-on), or
+// The part of the JobManager that runs jobs again that have failed (--requeue, --retry-on), or
 // whose place others took.
 //
-// All that is known of it is in the journal, with the end of the attempt: the event `requeue` is
+// All state of a retry is in the journal, with the end of the attempt: the event `requeue` is
 // committed with the one that gives the resources back, so that a crash leaves either a job that is
-// over or one that waits for its next attempt. The dependencies were met once and are not looked at
-// again: the records of what it waited for may be gone.
+// over or one that waits for its next attempt. Dependencies were met once and are not judged again:
+// the records of the jobs waited for may be gone.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kFirstBackOff = 1'000;      // ms; doubles with each attempt
 constexpr Duration kLongestBackOff = 600'000;  // ms
 
-// Before this retry, counted from 1.
+// The delay before this retry, counted from 1.
 Duration back_off(std::uint32_t retry) {
   constexpr std::uint32_t kMostDoublings = 20;  // 2^20 s is more than the longest
   return std::min(kLongestBackOff, kFirstBackOff << std::min(retry - 1, kMostDoublings));
@@ -27,7 +27,7 @@ bool is_node_loss(const Lifecycle& life) {
   return life.exception == "node-failure" || life.exception == "orphaned";
 }
 
-// Did its own exit code end it?
+// Did the job's own exit code end it?
 bool has_own_code(const Lifecycle& life) {
   return life.finished &&
          (life.exception.empty() || life.exception == "exec" || life.exception == "abort");
@@ -56,7 +56,7 @@ void JobManager::requeue(ActiveJob& job, Time now) {
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);
   outside_.changed(job);
-  if (recovering_) return;  // what waits is taken up after what runs
+  if (recovering_) return;  // pending jobs are taken up after running ones
   waiting_.look_at(job.id);
   enqueue(job, now);
 }

@@ -32,13 +32,13 @@ Status check_array(const Submission& submission) {
 
 }  // namespace
 
-// Of a job that asks for no limit: the configured one, where the instance lasts that long.
+// A job without a limit gets the configured one, where the instance lasts that long.
 void JobManager::add_default_limit(Submission& submission, Time now) const {
   if (submission.limit == 0 && config_.default_limit <= distance(now, lease_end()))
     submission.limit = config_.default_limit;
 }
 
-// Why it could not end before the instance does, if it could not.
+// Why a job could not end before the instance does; "": it could.
 std::string JobManager::too_late(const Submission& submission, Time now) const {
   if (lease_end() == kTimeMax) return {};
   const Duration left = distance(now, lease_end());
@@ -53,7 +53,7 @@ std::string JobManager::too_late(const Submission& submission, Time now) const {
       wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
 }
 
-// The jobs that came with this key before.
+// The jobs that came with this key before; nullopt: none did.
 Result<std::optional<SubmitKey>> JobManager::known_submission(const std::string& key) const {
   if (key.empty()) return std::nullopt;
   if (key.size() > kLongestKey)
@@ -63,8 +63,8 @@ Result<std::optional<SubmitKey>> JobManager::known_submission(const std::string&
   return journal_.jobs_of_key(key);
 }
 
-// What the answer was when this submission came before, if it did. Errors: also unsatisfiable: it
-// was refused then.
+// The earlier answer to this submission, if it came before. Errors: also unsatisfiable: it was
+// refused then.
 Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
     const msg::SubmitRequest& request) const {
   const auto known = known_submission(request.key);
@@ -73,7 +73,7 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
   const auto batch = journal_.batch_of((*known)->first);
   if (!batch) return tl::unexpected(batch.error());
   const auto record = this->record((*known)->first);
-  const bool has_grown = record && record->tasks > (*known)->count;  // its jobspec is another one
+  const bool has_grown = record && record->tasks > (*known)->count;  // extended, with a new jobspec
   if ((batch->jobspec != request.jobspec && !has_grown) ||
       batch->is_instance != request.is_instance || (*known)->count != request.count)
     return fail(
@@ -92,7 +92,7 @@ std::string JobManager::group_of(const Submission& submission, const std::string
   return groups.empty() ? std::string() : groups.front();
 }
 
-// What a jobspec says of its user's groups is looked up, where users are more than words.
+// Is the user in the group that the jobspec asks for? Not checked where all jobs are one user's.
 Status JobManager::check_group(const Submission& submission, const std::string& user) const {
   const std::string& group = submission.wishes.group;
   if (group.empty() || !groups_of) return {};
@@ -104,7 +104,7 @@ Status JobManager::check_group(const Submission& submission, const std::string& 
               "/attributes/system/holon/group");
 }
 
-// What is wrong with a jobspec for `count` jobs of this user, whatever runs here now.
+// Checks a jobspec for `count` jobs of this user, whatever runs here now.
 Status JobManager::check_request(const Submission& submission, std::uint64_t count,
                                  const std::string& user) const {
   if (count < 1 || count > config_.max_count)
@@ -161,7 +161,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
       standing.verdict == Standing::Verdict::impossible)
     return tl::unexpected(refuse(*submission, request, standing.text, now));
   if (array) job.id = JobId(job.id.value() + 1);
-  // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
+  // The scheduler looks at the first job only: its answer is that for all equal jobs.
   auto first = scheduler_.submit(request_of(job), now);
   if (!first) return tl::unexpected(not_taken(*submission, first.error()));
   if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
@@ -173,7 +173,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
     job.id = JobId(submission->first.value() + i);
     const auto next = scheduler_.submit(request_of(job), now);
     if (next && !*next) continue;
-    // All or none: a queue may take only so many.
+    // All jobs or none: a queue may be limited.
     for (std::uint64_t taken = 0; taken < i; ++taken)
       HOLON_CHECK(scheduler_.withdraw(JobId(submission->first.value() + taken), now).has_value());
     if (!next) return tl::unexpected(next.error());
@@ -199,7 +199,7 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   return {first.value(), n, 0};
 }
 
-// Jobs to which all of this happens are made one by one, once it is in the journal.
+// Begins jobs that all have these events; they are made one by one once that is in the journal.
 JobManager::Intake& JobManager::begin_intake(Intake intake, std::vector<EventBody> bodies,
                                              Time now) {
   const JobId first = intake.submission->first;
@@ -211,18 +211,18 @@ JobManager::Intake& JobManager::begin_intake(Intake intake, std::vector<EventBod
   return intakes_.emplace(first, std::move(intake)).first->second;
 }
 
-// The next one of them, which the scheduler knows or is about to be told of.
+// Makes the next job of an intake, which the scheduler knows or is about to be told of.
 ActiveJob& JobManager::take_in(Intake& intake) {
   const std::uint64_t place = intake.taken++;
   const JobId id(intake.submission->first.value() + place);
   auto submission = intake.submission;
   if (!intake.words.empty()) {
     auto own = with_words(*submission, id, intake.words[place]);
-    HOLON_CHECK(own.has_value());  // the graph was looked at
+    HOLON_CHECK(own.has_value());  // the graph was checked
     submission = std::make_shared<const Submission>(std::move(*own));
   }
-  // Nearly always the greatest id: the tree is not searched then, and the search is a sixth of
-  // this.
+  // Nearly always the greatest id: with the hint the tree is not searched, which is a sixth of this
+  // function.
   const auto job =
       jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(submission), intake.life, {}});
   count_one(job->second, 1);
@@ -242,7 +242,7 @@ bool JobManager::take_more(JobId first, Time now) {
     if (job.life.state == JobState::depend && !waits_for_others(job)) advance(job.id, now);
     const auto taken = scheduler_.submit(request_of(job), now);
     if (taken && !*taken) continue;
-    // It was told that they are taken, and the queue has been closed since.
+    // The jobs were accepted, and the queue has been closed since.
     const JobId id = job.id;
     post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
     advance(id, now);

@@ -1,8 +1,8 @@
 // The part of the JobManager that stops running jobs for a while (`holon suspend`, `holon resume`).
 //
-// What a job holds stays with it, and its time limit counts on: the reservations of waiting jobs
-// begin at its end. That a job is suspended is in the journal; an agent that was away, or lost the
-// message, is told at its next hello.
+// A suspended job keeps what it holds, and its time limit counts on: the reservations of waiting
+// jobs begin at its end. The journal has that the job is suspended; an agent that was away, or lost
+// the message, is told at its next hello.
 #include <fmt/core.h>
 
 #include <set>

@@ -1,9 +1,9 @@
 // The part of the JobManager that changes what jobs ask for (`holon update`).
 //
-// All or none of a request's jobs: each is looked at first; then the scheduler takes them one by
-// one, and what it has taken is taken back where it refuses one; only then is anything written. A
-// job that was changed has a submission of its own, made of its batch's jobspec and of all its
-// updates, which the journal has as events: a restart makes the same one.
+// A request changes all of its jobs or none: each is checked first; then the scheduler takes them
+// one by one, and what it has taken is taken back if it refuses one; only then is anything written.
+// A changed job has a submission of its own, made of its batch's jobspec and all its updates, which
+// the journal has as events: a restart makes the same one.
 #include <fmt/core.h>
 
 #include <set>
@@ -68,7 +68,7 @@ Result<std::shared_ptr<const Submission>> JobManager::remade(const ActiveJob& jo
 
 Status JobManager::restore_updates(Time now) {
   Remade known;
-  Updates last;  // jobs that were changed by one request share what it made of them
+  Updates last;  // jobs changed by one request share the merged updates
   for (auto& [id, job] : jobs_) {
     if (job.life.updates.all == nullptr) continue;
     if (!(job.life.updates == last)) known.clear();
@@ -108,7 +108,7 @@ Status JobManager::fits_in_time(const ActiveJob& job, const Submission& submissi
     const std::string why = too_late(submission, now);
     return why.empty() ? Status() : fail(Errc::unsatisfiable, fmt::format("job {}: {}", path, why));
   }
-  if (submission.limit == 0) return {};  // it ends with what it is in
+  if (submission.limit == 0) return {};  // ends with the instance or reservation
   const Time end = saturating_add(job.life.t_alloc, submission.limit);
   if (end <= now)
     return fail(
@@ -166,7 +166,7 @@ Status JobManager::take_change(Change& change, Time now) {
   return fail(Errc::unsatisfiable, fmt::format("job {}: {}", path_of(job.id), (*taken)->reason));
 }
 
-// What it had it can have again: nothing has happened in between.
+// The scheduler takes the old request again: nothing has happened in between.
 void JobManager::take_back(const Change& change, Time now) {
   if (!changes_schedule(change.update)) return;
   const ActiveJob& job = *change.job;
@@ -184,7 +184,7 @@ void JobManager::write_change(const Change& change, Time now) {
   ActiveJob& job = *change.job;
   if (changes_nothing(change.update)) return;
   const bool was_called_otherwise = job.submission->name != change.submission->name;
-  count_one(job, -1);  // its queue may be another one
+  count_one(job, -1);  // the queue may change
   job.submission = change.submission;
   count_one(job, 1);
   post(job, change.update, now);
@@ -195,7 +195,7 @@ void JobManager::write_change(const Change& change, Time now) {
     post(job, event::ResourceUpdate{end == kTimeMax ? 0 : end}, now);
     outside_.limit_changed(job);
   }
-  // Others may have waited for a job of the name that it had, and it for others of that name.
+  // Others may have waited for a job of the old name, and this job for others of that name.
   if (was_called_otherwise) waiting_.happened(job.id);
   if (was_called_otherwise && waits_for_others(job)) waiting_.look_at(job.id);
   outside_.changed(job);
@@ -216,7 +216,7 @@ Status JobManager::update(const msg::UpdateRequest& ask, Time now) {
     if (!change) return tl::unexpected(change.error());
     changes.push_back(std::move(*change));
   }
-  dirty_ = true;  // the scheduler is told of something, whatever comes of it
+  dirty_ = true;  // the scheduler is told something, whatever comes of it
   for (std::size_t i = 0; i < changes.size(); ++i) {
     auto taken = take_change(changes[i], now);
     if (taken) continue;

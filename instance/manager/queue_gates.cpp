@@ -16,7 +16,7 @@ Status QueueGates::tell(const std::string& queue, Gate gate, bool open) {
                               : scheduler_.start_queue(queue, open);
 }
 
-// One of a queue that the configuration has no more stays closed for when it is back.
+// A gate of a queue that is no longer configured stays closed, for when the queue is back.
 Status QueueGates::restore() {
   const auto kept = journal_.closed_gates();
   if (!kept) return tl::unexpected(kept.error());

@@ -1,5 +1,5 @@
-// queue_gates.hpp - which queues take jobs and which schedule, as an operator set it. Kept in the
-// journal, so that a gate that was closed stays closed whatever happens to the broker.
+// queue_gates.hpp - which queues take jobs and which start them, as an operator set it. Kept in the
+// journal, so that a closed gate stays closed whatever happens to the broker.
 #pragma once
 #include <map>
 #include <string>
@@ -14,12 +14,12 @@ class QueueGates {
  public:
   enum class Gate { submit, start };
 
-  // Both must outlive it.
+  // Both arguments must outlive the QueueGates.
   QueueGates(Journal& journal, qmanager::Scheduler& scheduler)
       : journal_(journal), scheduler_(scheduler) {}
 
-  // Closes again what was closed. Call when recovered jobs are in their queues: a closed queue
-  // would not take them. Errors: system.
+  // Closes the gates that the journal has as closed. Call when recovered jobs are in their queues:
+  // a closed queue would not take them. Errors: system.
   Status restore();
   // Errors: not_found.
   Status set(const std::string& queue, Gate gate, bool open, const std::string& reason);

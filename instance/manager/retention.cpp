@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kJobsATurn = 200;
 constexpr std::size_t kEntriesATurn = 200;
-constexpr Duration kLookAgain = 60'000;  // where no batch of those that are too many is wholly over
+constexpr Duration kLookAgain = 60'000;  // where no batch of those in excess is wholly over
 
 void remove_if_empty(const std::string& file) {
   struct stat info {};
@@ -74,7 +74,7 @@ bool Retention::turn(Time now) {
   return removal_.step(kEntriesATurn) || forgets || forgets_below_;
 }
 
-// A tenth more than are to be kept: forgetting one for each that ends would cost each of them.
+// Waits for a tenth more than are to be kept: forgetting one for each that ends would cost each.
 bool Retention::forget_some(Time now) {
   const auto inactive = static_cast<std::uint64_t>(jobs_.counts().inactive);
   if ((keep_ == 0 && age_ == 0) || now < not_before_) return false;
@@ -86,7 +86,7 @@ bool Retention::forget_some(Time now) {
   jobs_.forgotten(*gone);
   forgets_below_ = forgets_below_ || !gone->instances.empty();
   for (const auto& [first, stop] : gone->jobs) on_forgetting(first, stop);
-  // Where the commit fails the records stay, and the files with them.
+  // If the commit fails the records stay, and so do the files.
   after_commit_.add([this, jobs = gone->with_files, instances = gone->instances] {
     for (const auto& [first, stop] : jobs) remove_outputs(first, stop);
     for (const JobId child : instances)
@@ -103,7 +103,7 @@ void Retention::remove_outputs(JobId first, JobId stop) const {
       unlink((output_dir_ + "/" + std::to_string(id) + end).c_str());
 }
 
-// Folders of children that were forgotten by a broker that did not live to remove them.
+// Removes folders of children that an earlier broker forgot and did not live to remove.
 void Retention::remove_lost_folders() {
   if (keep_ == 0 && age_ == 0) return;
   std::error_code error;
@@ -128,7 +128,7 @@ void Retention::ended(const msg::JobRecord& record) {
   });
 }
 
-// A job whose end is told a second time, or that runs again, does not reach ended(): its number is
+// A job whose end is reported twice, or that runs again, does not reach ended(): its number is
 // removed after the commit.
 void Retention::left_no_files(JobId job) {
   without_files_.insert(job);

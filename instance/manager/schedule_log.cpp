@@ -18,11 +18,11 @@ namespace {
 
 constexpr std::int64_t kTicksPerSecond = 1000;
 constexpr std::int64_t kMicrosecondsPerTick = 1000;
-constexpr std::int64_t kShare = 10;  // one part in so many of the broker's time
+constexpr std::int64_t kShare = 10;  // the log takes one part in this many of the broker's time
 
 class File {
  public:
-  // Never waits: what is no file (a pipe, a terminal) is as good as one that cannot be written.
+  // Never waits: a pipe or a terminal counts as a file that cannot be written.
   explicit File(const std::string& path)
       : fd_(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0644)) {}
   ~File() {
@@ -31,8 +31,8 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  // All of it or nothing: half a section would make the next one unreadable. "": done, else why
-  // not.
+  // Appends all of it or nothing: half a section would make the next one unreadable. "": done, else
+  // why not.
   std::string append(std::string_view text) const {
     struct stat before {};
     if (fd_ < 0 || fstat(fd_, &before) != 0) return std::strerror(errno);
@@ -41,7 +41,7 @@ class File {
       if (wrote < 0 && errno == EINTR) continue;
       if (wrote <= 0) {
         const std::string problem = std::strerror(wrote < 0 ? errno : EIO);
-        // Where even that fails there is nothing left to try.
+        // If even the cut fails there is nothing left to try.
         static_cast<void>(ftruncate(fd_, before.st_size) + 0);
         return problem;
       }

@@ -1,10 +1,10 @@
-// schedule_log.hpp - Grid Engine's monitoring file in a live instance (`instance.monitor`): after
-// each pass of the scheduler a section with what it saw and decided is appended to a file.
+// schedule_log.hpp - Grid Engine's monitoring file in a live instance (`instance.monitor`): each
+// pass of the scheduler appends a section with what it saw and decided to a file.
 //
-// Bounded: it takes a tenth of the broker's time at most. Where passes follow each other faster
-// than that, a section stands for several of them; a job that ran in between only is in none.
-// A file that cannot be written is told once, and once more when it can be again; scheduling goes
-// on. The file is opened anew for each section, so that it may be moved away or cut at any time.
+// Bounded: it takes at most a tenth of the broker's time. Where passes follow each other faster
+// than that, a section stands for several of them; a job that ran only in between is in none. A
+// file that cannot be written is reported once, and once more when it can be; scheduling goes on.
+// The file is opened for each section, so that it may be moved away or cut at any time.
 #pragma once
 #include <optional>
 #include <string>
@@ -21,19 +21,19 @@ namespace holon::instance {
 
 class ScheduleLog {
  public:
-  // All but the path must outlive it.
+  // All arguments but the path must outlive the ScheduleLog.
   ScheduleLog(std::string path, JobManager& jobs, const resource::ResourceGraph& graph,
               AfterCommit& after_commit);
 
   // The job was given its resources.
   void started(JobId job) { starting_.insert(job); }
-  // After the passes of a turn: what they made is written after the commit, or kept for later.
+  // After the passes of a turn: their section is written after the commit, or kept for later.
   void turn(Time now);
-  // When what was kept is to be written; nullopt: nothing was.
+  // When a kept section is to be written; nullopt: none is kept.
   std::optional<Time> next_turn() const;
 
  private:
-  // `worked`, in microseconds, is to be a tenth of the time that passes.
+  // Sets the pause after which `worked` (in microseconds) is a tenth of the time passed.
   void rest(Time from, std::int64_t worked);
   void tell(const std::string& problem);
 

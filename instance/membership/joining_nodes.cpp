@@ -9,9 +9,9 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kLongestList = 1'000;  // of hosts whose names share nothing
+constexpr std::size_t kLongestList = 1'000;  // characters, for hosts whose names share nothing
 
-// What the graph was made of, as the broker has kept it.
+// The source of the graph, as the broker has kept it.
 Result<ResourceSource> kept_source(const Journal& journal) {
   ResourceSource source;
   for (auto [key, target] :

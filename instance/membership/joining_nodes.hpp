@@ -1,6 +1,5 @@
 // joining_nodes.hpp - nodes whose agent comes after the instance has begun: their units are added
-// to the resource graph and the plan, and are kept in the journal, so that every later broker has
-// them.
+// to the resource graph and the plan, and kept in the journal for every later broker.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -17,7 +16,7 @@ namespace holon::instance {
 
 class JoiningNodes {
  public:
-  // `hosts`: by rank, as of BrokerOptions. All must outlive it.
+  // `hosts`: by rank, as in BrokerOptions. All other arguments must outlive it.
   JoiningNodes(Journal& journal, resource::ResourceStore& store, NodesOfAgents& nodes_of_agents,
                JobManager& jobs, Drains& drains, std::vector<std::string> hosts)
       : journal_(journal),
@@ -27,16 +26,16 @@ class JoiningNodes {
         drains_(drains),
         hosts_(std::move(hosts)) {}
 
-  // Before the commit. All of the node's units are up and free, and jobs that wait for them are
-  // looked at again. Nothing has changed where it fails. Errors: unsupported (declared resources),
-  // not_found (its topology is given by a digest only, and none of the instance's has that),
+  // Call before the commit. All of the node's units become up and free, and jobs that wait for them
+  // are looked at again. Nothing has changed after an error. Errors: unsupported (declared
+  // resources), not_found (the topology is given by a digest that no node of the instance has),
   // invalid_argument (not a topology), exists (a node of that name or rank is here), system. O(V).
   Status take_in(NodeTopology node);
 
-  // One more may come, with the rank behind the last one.
+  // One more node may come, with the rank behind the last one.
   void expect(std::string host) { hosts_.push_back(std::move(host)); }
 
-  // That these ranks are still to come, as a clause: "n[2-3] have not come yet"; "": of none.
+  // Says in a clause that these ranks are still to come: "n[2-3] have not come yet"; "": none is.
   std::string awaited(const std::vector<std::uint32_t>& ranks) const;
 
  private:

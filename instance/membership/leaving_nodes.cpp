@@ -15,7 +15,7 @@
 namespace holon::instance {
 namespace {
 
-// For people.
+// Reasons, for people.
 constexpr const char* kHasLeft = "it has left (holon leave)";
 constexpr const char* kComesBack = "it had left, and is about to come back";
 
@@ -102,7 +102,7 @@ void LeavingNodes::send_home(std::uint32_t rank) {
   after_commit_.add([this, rank] { agents_.of(rank).shutdown(); });
 }
 
-// Of nodes that an earlier broker had begun to send home, those whose agent is here.
+// Sends home the agents that are here of nodes that an earlier broker had begun to send home.
 void LeavingNodes::go_on() {
   for (const auto& [host, drain] : drains_.here()) {
     if (drain.leave != NodeLeave::leaves) continue;
@@ -134,8 +134,8 @@ void LeavingNodes::turn() {
   }
 }
 
-// One that was away is told when it comes. So is another one that was on its way when its node was
-// asked to leave. One that was let in after that is there to stay: the node takes work from now on.
+// An agent that was away is told to end when it comes, and so is another one that was on its way
+// when its node was asked to leave. An agent that was let in after that stays: the node takes work.
 void LeavingNodes::look_after(std::uint32_t rank, SentHome& agent) {
   AgentLink& link = agents_.of(rank);
   if (!link.connected()) return;
@@ -176,8 +176,8 @@ std::vector<resource::VertexId> LeavingNodes::gone() const {
   return nodes;
 }
 
-// The node is taken back when another agent has come, which says how long it stays. A broker that
-// is started again before that finds the reason of the drain, and knows the last agent's number.
+// The node is taken back when another agent has come, which says how long it stays. A broker
+// restarted before that finds the reason of the drain, and knows the last agent's number.
 void LeavingNodes::expect_back(std::uint32_t rank, Time wall) {
   if (!has_left(rank) || !agents_.has(rank)) return;
   const AgentLink& last = agents_.of(rank);

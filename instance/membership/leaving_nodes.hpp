@@ -1,8 +1,8 @@
-// leaving_nodes.hpp - nodes that leave the instance in order: they take no new work, what runs
-// there ends, and then their agent does.
+// leaving_nodes.hpp - nodes that leave the instance in order: they take no new work, the jobs there
+// end, and then their agent does.
 //
-// That a node leaves is kept with its drain (NodeLeave): a broker that is started again goes on
-// with it, though nobody waits for its answer any more.
+// The leaving is kept with the node's drain (NodeLeave): a restarted broker goes on with it, though
+// nobody waits for its answer any more.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -21,7 +21,7 @@ namespace holon::instance {
 
 class LeavingNodes {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   LeavingNodes(resource::ResourceStore& store, const NodesOfAgents& nodes_of_agents,
                JobManager& jobs, Agents& agents, Drains& drains, AfterCommit& after_commit)
       : store_(store),
@@ -31,39 +31,39 @@ class LeavingNodes {
         drains_(drains),
         after_commit_(after_commit) {}
 
-  // "node.leave" (msg::LeaveRequest), answered once the agent is told to end. `wall`: now.
+  // "node.leave" (msg::LeaveRequest), answered once the agent was told to end. `wall`: now.
   void ask(const transport::Request& request, Time wall, Time now);
-  // The same, because the node will be gone soon, and nobody waits for an answer. Jobs that would
+  // Likewise for a node that will be gone soon, when nobody waits for an answer. Jobs that would
   // last longer than `end` fail with the loss of their node, the others end by themselves;
-  // kTimeMax: all do. What was asked to leave before goes on with that.
+  // kTimeMax: all do. A node that was asked to leave before goes on as it was asked.
   struct Reason {
     std::string why;
     Time end = 0;
   };
   void send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now);
-  // Its agent is here to stay, and nobody has anything on it, now or later.
+  // Does the agent stay, with nothing placed on its node, now or later?
   bool is_idle(std::uint32_t rank) const;
-  // What an earlier broker of this run knew of nodes that were about to come back.
+  // Restores what an earlier broker of this run knew of nodes about to come back.
   void restore();
-  // Before the commit, and before it is decided which nodes leave: whoever was sent home and is
-  // here is told again, and nodes whose next agent has come take work again.
+  // Call before the commit, and before turn(): an agent that was sent home and is here is told
+  // again, and nodes whose next agent has come take work again.
   void look_after_all();
-  // Before the commit: nodes on which nothing is left are sent home.
+  // Call before the commit: nodes on which nothing is left are sent home.
   void turn();
-  // Was its agent told to end? It may still be on its way out.
+  // Was the node's agent told to end? It may still be on its way out.
   bool is_sent_home(std::uint32_t rank) const { return sent_home_.contains(rank); }
-  // Has this node left, or is it about to? Known from the journal, too.
+  // Has this node left, or is it about to? The journal is looked at, too.
   bool has_left(std::uint32_t rank) const;
-  // It has, and nothing runs there any more.
+  // Has the node left, with nothing running there any more?
   bool is_gone(std::uint32_t rank) const { return has_left(rank) && jobs_on(rank).empty(); }
-  // All that are gone; the graph knows them still. O(nodes), and O(jobs that run) for each that has
-  // left.
+  // All nodes that are gone, which the graph still has. O(nodes), and O(running jobs) for each that
+  // has left.
   std::vector<resource::VertexId> gone() const;
-  // Somebody was given its place: when that agent has come the node takes work again.
+  // The node's place was given to another agent: once that has come, the node takes work again.
   void expect_back(std::uint32_t rank, Time wall);
-  // Of an earlier run: nodes that had left it take work again if this one has them.
+  // In a new run: nodes that had left an earlier run take work again if this one has them.
   void forget();
-  // The instance ends: who waits is told so.
+  // The instance ends: waiting requests are answered with `why`.
   void close(const Error& why);
 
  private:
@@ -75,12 +75,12 @@ class LeavingNodes {
     Node node;
     transport::Request request;
   };
-  // An agent that is to end: the process, and the connection over which it was told last;
-  // PeerId{0}: it was away. What was told over one that is lost may be lost with it.
+  // An agent that is to end: the process, and the connection over which it was last told;
+  // PeerId{0}: it was away. A message over a connection that is lost may be lost with it.
   struct SentHome {
     std::uint64_t incarnation = 0;
     transport::PeerId told_to{0};
-    bool is_replaced = false;  // somebody was given its place since
+    bool is_replaced = false;  // its place was given to another agent since
   };
   Result<Node> node_named(const std::string& host) const;
   Status can_leave(const Node& node) const;

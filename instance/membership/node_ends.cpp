@@ -11,7 +11,7 @@
 namespace holon::instance {
 namespace {
 
-// In the journal, as JSON. Times are the instance's.
+// The form in the journal, as JSON. Times are the instance's.
 struct KeptEnd {
   std::uint32_t rank = 0;
   std::uint64_t incarnation = 0;
@@ -64,7 +64,7 @@ Status NodeEnds::restore(bool fresh) {
   if (!kept) return tl::unexpected(kept.error());
   if (!*kept || (**kept).empty()) return {};
   const auto all = transport::from_json<KeptEnds>(**kept);
-  // An agent that says hello as another process says it again.
+  // An agent whose process is new says its end again at its hello.
   if (!all) spdlog::error("when nodes leave is forgotten: " + to_string(all.error()));
   for (const KeptEnd& one : all ? all->nodes : std::vector<KeptEnd>()) {
     const BatchJob which{one.system, one.job};
@@ -146,7 +146,7 @@ void NodeEnds::agent_came(const launch::msg::Hello& hello, Time now) {
   plan_with_all();
 }
 
-// The first question is sent at once.
+// Sends the first question at once.
 void NodeEnds::follow(const BatchJob& which) {
   Batch& batch = batches_[which];
   if (batch.walltime) return;
@@ -170,7 +170,7 @@ void NodeEnds::follow(const BatchJob& which) {
   });
 }
 
-// Any of its nodes knows the batch system.
+// Asks by the agent of any of its nodes, which know the batch system.
 void NodeEnds::ask(const BatchJob& which, std::vector<std::string> command,
                    const Walltime::Answer& answer) {
   for (const auto& [rank, node] : nodes_) {
@@ -193,7 +193,7 @@ void NodeEnds::plan_with(std::uint32_t rank, Time end) {
   jobs_.resources_changed();
 }
 
-// Before its end is known nothing is placed on a node.
+// Before a node's end is known nothing is placed on it.
 void NodeEnds::plan_with_all() {
   for (const auto& [rank, node] : nodes_) plan_with(rank, is_known(node) ? end_of(node) : 0);
 }

@@ -41,7 +41,7 @@ struct SegmentFile {
   bool is_packed = false, is_unfinished = false;
 };
 
-// nullopt: another file.
+// nullopt: not the file of a segment.
 std::optional<SegmentFile> segment_named(std::string_view name) {
   if (!name.starts_with(kSegmentName)) return std::nullopt;
   name.remove_prefix(kSegmentName.size());
@@ -120,7 +120,7 @@ void OutputLog::keep() {
   journal_.set_meta(kWithAgents, text);
 }
 
-// One that is compressed is not gone on with.
+// The segment to continue with; never a compressed one.
 std::int64_t OutputLog::last_segment() const {
   std::int64_t last = 1;
   for (const SegmentFile& file : segments_in(folder_))
@@ -128,7 +128,7 @@ std::int64_t OutputLog::last_segment() const {
   return last;
 }
 
-// Behind what is there, of which some may be nobody's. A folder that was removed is made anew.
+// Continues behind what is there, even bytes of nobody. Makes a removed folder anew.
 Status OutputLog::begin_segment() {
   struct stat info {};
   const bool is_there = fd_ && fstat(fd_.get(), &info) == 0 && info.st_nlink > 0;
@@ -151,9 +151,9 @@ Status OutputLog::open_segment() {
   return {};
 }
 
-// All but the one that is written. Both files of a segment are there if a broker ended between the
-// last two steps of compressing it: the compressed one is on disk as a whole, and the plain one may
-// have lost its end in a power cut.
+// Finds full segments: all but the one being written. Both files of a segment exist if a broker
+// ended between the last two steps of compressing it: the compressed file is on disk as a whole,
+// and the plain one may have lost its end in a power cut.
 void OutputLog::look_for_full() {
   for (const SegmentFile& file : segments_in(folder_)) {
     if (packer_ && file.number == packing_) continue;
@@ -192,7 +192,7 @@ Status OutputLog::add(JobId job, const LoggedOutput& written) {
   if (*known) return {};
   if (auto begun = begin_segment(); !begun) return begun;
   if (auto done = write_all(fd_.get(), written.output + written.error); !done) {
-    fd_.reset();  // how much of it is there is not known
+    fd_.reset();  // nobody knows how much of it was written
     return done;
   }
   const auto output = static_cast<std::int64_t>(written.output.size());

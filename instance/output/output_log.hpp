@@ -1,10 +1,10 @@
-// output_log.hpp - what small tasks wrote, in one log an instance instead of a file each.
+// output_log.hpp - the output of small tasks, in one log an instance instead of a file each.
 //
-// The log is in segments beside the files of outputs, `log-1`, `log-2`, ...: what a task wrote
-// stands in one piece, standard output before standard error, and a row of the journal says where
+// The log is in segments beside the files of outputs, `log-1`, `log-2`, ...: the output of a task
+// is in one piece, standard output before standard error, and a row of the journal says where
 // (OutputPlace). The bytes are written before that row is committed, so that a row always leads to
-// what it names; bytes without a row are nobody's. A segment that is full is compressed, a little
-// in each turn (packed_segment.hpp): `log-1.gz`. One goes when no row leads to it any more.
+// its output; bytes without a row are nobody's. A full segment is compressed, a little in each turn
+// (packed_segment.hpp): `log-1.gz`. A segment goes when no row leads to it any more.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,41 +25,41 @@ struct LoggedOutput {
 };
 
 std::string output_segment(const std::string& folder, std::int64_t segment);
-// The same, compressed.
+// The file of a compressed segment.
 std::string packed_segment(const std::string& folder, std::int64_t segment);
-// Errors: not_found (the segment is gone), system (it is shorter than it was, or damaged).
+// Errors: not_found (the segment is gone), system (the segment was cut, or is damaged).
 Result<LoggedOutput> read_logged(const std::string& folder, const OutputPlace& place);
 
 class OutputLog {
  public:
-  static constexpr std::int64_t kSegment = 64 << 20;  // bytes at which another one is begun
+  static constexpr std::int64_t kSegment = 64 << 20;  // bytes after which another segment is begun
 
-  // `folder`: of the files of outputs.
+  // `folder`: that of the files of outputs.
   OutputLog(Journal& journal, std::string folder, std::int64_t segment = kSegment);
 
-  // Of a job whose end is written in this turn; what is there already stays. Errors: system.
+  // Adds the output of a job that ends in this turn; output that is there stays. Errors: system.
   Status add(JobId job, const LoggedOutput& written);
-  // Of a job that will run again: into the files that its next attempt goes on with. All of it or
-  // nothing.
+  // Adds the output of a job that will run again to the files that its next attempt continues: all
+  // of it or nothing.
   Status add_to_files(JobId job, const LoggedOutput& written) const;
-  // Has it files of its own?
+  // Has the job files of its own?
   bool has_files(JobId job) const;
-  // What this job wrote could not be written down in the turn of its end, and its agent is to do
-  // so. Kept in the journal: the agent may not have heard it, and files that the job has then are
-  // those of its next attempt.
+  // The job's output could not be written in the turn of its end, and its agent is to do that. Kept
+  // in the journal: the agent may not have heard it, and files that the job has then are those of
+  // its next attempt.
   void leave_with_agent(JobId job) {
     if (with_agents_.insert(job).second) is_kept_ = false;
   }
   bool is_left_with_agent(JobId job) const { return with_agents_.contains(job); }
-  // nullopt: it has left nothing here. Errors: system.
+  // nullopt: the log has no output of the job. Errors: system.
   Result<std::optional<LoggedOutput>> read(JobId job) const;
   // Jobs first .. stop - 1 are forgotten with this commit.
   void forget(JobId first, JobId stop);
-  // Before the commit: writes down what was left with agents since the last one.
+  // Call before the commit: journals which output was left with agents since the last one.
   void keep();
-  // Removes segments that no row leads to, now and then, where jobs were forgotten. After a commit.
+  // Call after a commit: removes segments without rows, now and then, where jobs were forgotten.
   void clean(Time now);
-  // Compresses a little of what is full. True: there is more to do.
+  // Compresses a little of full segments. True: there is more to do.
   bool turn();
 
  private:
@@ -71,15 +71,15 @@ class OutputLog {
   Journal& journal_;
   std::string folder_;
   std::int64_t full_;
-  transport::UniqueFd fd_;  // of the segment that is written
+  transport::UniqueFd fd_;  // of the segment being written
   std::int64_t segment_ = 0;
-  std::int64_t size_ = 0;  // its
+  std::int64_t size_ = 0;  // of that segment
   Time cleaned_ = 0;
   std::set<std::int64_t> to_compress_;  // segments that are full
   std::optional<SegmentPacker> packer_;
-  std::int64_t packing_ = 0;  // the segment that it compresses
+  std::int64_t packing_ = 0;  // the segment being compressed
   std::set<JobId> with_agents_;
-  bool is_kept_ = true;  // what that holds, in the journal
+  bool is_kept_ = true;  // with_agents_ is in the journal as it is
 };
 
 }  // namespace holon::instance

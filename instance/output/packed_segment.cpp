@@ -19,15 +19,15 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kGzip = 16 + MAX_WBITS;  // zlib's way to say: with the header and trailer of gzip
+constexpr int kGzip = 16 + MAX_WBITS;  // tells zlib to use the header and trailer of gzip
 constexpr int kLevel = 3;              // a tenth larger than with 6, in half of the time
 constexpr std::size_t kHeader = 12;    // bytes of the index's member before its extra field
 constexpr std::size_t kFieldHeader = 4;
-constexpr std::size_t kTrailer = 10;  // its empty content, checksum and length
+constexpr std::size_t kTrailer = 10;  // the member's empty content, checksum and length
 constexpr std::size_t kMostInIndex = std::numeric_limits<std::uint16_t>::max() - kFieldHeader;
 constexpr std::size_t kNumber = sizeof(std::uint32_t);
 constexpr std::size_t kMostBlocks = kMostInIndex / kNumber - 2;
-constexpr std::size_t kBlocksToDisk = 16;  // after which what was written is sent to the disk
+constexpr std::size_t kBlocksToDisk = 16;  // after which written bytes are sent to the disk
 
 tl::unexpected<Error> damaged_segment(const std::string& file) {
   return fail(Errc::system, "the compressed log of outputs is damaged", file);
@@ -44,7 +44,7 @@ std::uint32_t index_number(std::string_view bytes, std::size_t at) {
   return value;
 }
 
-// Less than `size` bytes where the file ends before.
+// Reads a piece; less than `size` bytes where the file ends before.
 std::string piece_of(int fd, std::int64_t begin, std::size_t size) {
   std::string bytes(size, '\0');
   std::size_t there = 0;
@@ -59,7 +59,7 @@ std::string piece_of(int fd, std::int64_t begin, std::size_t size) {
   return bytes;
 }
 
-// Empty: there is no memory for it.
+// A block as a gzip member; empty: there is no memory for it.
 std::string compressed(const std::string& block) {
   z_stream z{};
   if (deflateInit2(&z, kLevel, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) return {};
@@ -74,7 +74,7 @@ std::string compressed(const std::string& block) {
   return member;
 }
 
-// Empty: it is no such member.
+// A member's block; empty: the bytes are no such member.
 std::string uncompressed(const std::string& member) {
   z_stream z{};
   if (inflateInit2(&z, kGzip) != Z_OK) return {};
@@ -192,7 +192,7 @@ Status SegmentPacker::add_block(std::int64_t begin, std::size_t size) {
   if (member.empty()) return fail(Errc::system, std::strerror(ENOMEM), plain_);
   begins_.push_back(begins_.back() + static_cast<std::uint32_t>(member.size()));
   auto written = write_all(out_.get(), member, unfinished_name(packed_));
-  // On its way to the disk at once, lest the last step waits for all of it.
+  // Sent to the disk at once, lest the last step waits for all of it.
   if (written && begins_.size() % kBlocksToDisk == 0)
     sync_file_range(out_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
   return written;
@@ -204,7 +204,7 @@ Status SegmentPacker::finish() {
   if (fdatasync(out_.get()) != 0 || std::rename(name.c_str(), packed_.c_str()) != 0)
     return fail(Errc::system, std::strerror(errno), name);
   out_.reset();
-  // Without this a loss of power could undo the rename and keep what follows it.
+  // Without this a loss of power could undo the rename but keep what follows it.
   const auto folder = std::filesystem::path(packed_).parent_path();
   const transport::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!opened || fsync(opened.get()) != 0)

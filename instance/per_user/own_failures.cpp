@@ -7,8 +7,8 @@
 namespace holon::instance {
 namespace {
 
-// After one that ended before it was up no other is made for the first of these, which doubles with
-// each further one up to the second.
+// After an instance that ended before it was up no other is made for kFirstWait, which doubles with
+// each further failure up to kLongestWait.
 constexpr Duration kFirstWait = 5'000, kLongestWait = 60'000;
 
 Duration pause_after(unsigned failures) {
@@ -16,8 +16,8 @@ Duration pause_after(unsigned failures) {
   return std::min(kLongestWait, kFirstWait << std::min(failures - 1, kMostDoublings));
 }
 
-// One that was given up while it waited, or that gave its place to another job, has not failed, nor
-// has one that had nothing to do.
+// An instance that was cancelled while it waited, that gave its place to another job, or that had
+// nothing to do has not failed.
 bool has_failed(const msg::JobRecord& record) {
   const bool went_wrong = record.result == "FAILED" || record.result == "TIMEOUT";
   return went_wrong && record.child_uri.empty();

@@ -1,5 +1,5 @@
-// own_failures.hpp - instances of a user's own that ended before they were up: what their user is
-// told of that, and when the next one may be made.
+// own_failures.hpp - users' own instances that ended before they were up: what a user is told of
+// that, and when the next one may be made.
 #pragma once
 #include <string>
 
@@ -10,16 +10,16 @@
 namespace holon::instance {
 
 struct OwnFailures {
-  unsigned in_a_row = 0;  // the newest instance among them
-  Time next = 0;          // by the wall clock, when the next one may be made; 0: at once
+  unsigned in_a_row = 0;  // the newest instance included
+  Time next = 0;          // by the wall clock, when another may be made; 0: at once
 };
 
 // `newest`: the record of the user's newest instance. `before`: how many in a row had failed before
 // it. `now` is by the wall clock, as the times of a record are. No pause begins in the future:
-// where the clock was set back to before the newest one's end, the next one may be made at once.
+// where the clock was set back to before the end of `newest`, another may be made at once.
 OwnFailures failures_with(const msg::JobRecord& newest, unsigned before, Time now);
 
-// A sentence for the user from whom `hiding` hides.
+// A sentence for the user, with what `hiding` hides left out.
 std::string how_it_failed(msg::JobRecord record, const Hiding& hiding);
 
 }  // namespace holon::instance

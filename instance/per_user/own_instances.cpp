@@ -16,7 +16,7 @@
 namespace holon::instance {
 namespace {
 
-// How long its user waits for one that was made and is not up yet.
+// How long a user waits for an own instance that is not up yet.
 constexpr Duration kOwnPatience = 15'000, kMostPatience = 60'000;
 
 Duration patience_of(const msg::OwnInstanceRequest& ask) {
@@ -64,7 +64,7 @@ void OwnInstances::answer(const transport::Request& request,
   when_up(*made, request, patience_of(*ask));
 }
 
-// Those of earlier brokers that have ended are not looked for.
+// Finds a user's instance; those of earlier brokers that have ended are not looked for.
 std::optional<JobId> OwnInstances::find(const std::string& user) {
   if (!known_) {
     known_.emplace();
@@ -82,7 +82,7 @@ void OwnInstances::submitted(JobId id) {
   if (own.id != id) own = {id, 0};
 }
 
-// For what it has asked for; it has nothing to tell until then.
+// Does the instance wait for its resources? It has nothing to tell until then.
 bool OwnInstances::is_waiting(JobId id) const {
   const ActiveJob* const job = uses_.jobs.find(id);
   return job != nullptr && is_pending(job->life.state);
@@ -119,7 +119,7 @@ Result<std::string> OwnInstances::jobspec_for(const std::string& user) const {
 }
 
 // How many of the user's instances before the next one have failed in a row. Errors: system (the
-// last one only just has).
+// last one has failed just now).
 Result<unsigned> OwnInstances::failures_before(const std::string& user) const {
   const auto last = known_->find(user);
   if (last == known_->end()) return 0U;
@@ -165,7 +165,7 @@ Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   auto record = uses_.jobs.record(id);
   if (!record) return record.error();
   const Hiding hiding = Hiding::from(record->user, uses_.jobs);
-  // Not "disconnected": whoever asks would ask again, and another one would be made.
+  // Not "disconnected": the client would ask again, and another instance would be made.
   if (is_over) return {Errc::system, how_it_failed(std::move(*record), hiding), {}};
   const std::string why = hiding.reason(record->reason);
   return {Errc::busy,

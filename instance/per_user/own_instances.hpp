@@ -1,8 +1,8 @@
-// own_instances.hpp - an instance of their own for each user, where the configuration gives one
-// ([per-user]) or an operator has made one: whose requests without a path go there.
+// own_instances.hpp - an instance of their own for each user, where the configuration says so
+// ([per-user]) or an operator has made one: a user's requests without a path go there.
 //
-// Each is a job of its user's like any other child, marked in its jobspec. It is made when its user
-// submits for the first time, and ends by itself when it has had nothing to do for a while.
+// Such an instance is a job of its user's like any other child, marked in its jobspec. It is made
+// when its user submits for the first time, and ends by itself when it has been idle for a while.
 #pragma once
 #include <map>
 #include <optional>
@@ -32,9 +32,9 @@ class OwnInstances {
   };
   OwnInstances(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
 
-  // "user.instance". `user`: who asks; nullopt: who sees the whole instance.
+  // Answers "user.instance". `user`: the sender; nullopt: a sender who sees the whole instance.
   void answer(const transport::Request& request, const std::optional<std::string>& user);
-  // A job was submitted that may be one: an operator gives it by hand.
+  // A job was submitted that may be a user's own instance, made by an operator.
   void submitted(JobId id);
 
  private:
@@ -54,7 +54,7 @@ class OwnInstances {
   // The newest instance of a user.
   struct Own {
     JobId id;
-    unsigned failures = 0;  // so many before it ended in a row before they were up
+    unsigned failures = 0;  // how many before it in a row ended before they were up
   };
   std::optional<std::map<std::string, Own>> known_;
 };

@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostTold = 10;  // different troubles of one policy that the log is told
+constexpr std::size_t kMostTold = 10;  // different failures of one policy that are logged
 
-// In the journal's table of single values, by queue; in an advance reservation by its number, too.
+// The key of a policy's state in meta, by queue; in an advance reservation by its number, too.
 std::string state_key(const std::string& queue, JobId advance = {}) {
   return advance.value() == 0 ? "policy.state." + queue
                               : fmt::format("policy.state-in.{}.{}", advance.value(), queue);
@@ -24,7 +24,7 @@ std::string live_key(const std::string& queue) {
   return "policy.live." + queue;
 }
 
-// A policy's name with one text about it. What a policy keeps is of use to that policy alone.
+// A policy's name with a text. The state of a policy is of use to that policy alone.
 std::string written_down(const char* what, const std::string& policy, const std::string& text) {
   return json{{"policy", policy}, {what, text}}.dump();
 }
@@ -70,7 +70,7 @@ Status Policies::restore() {
   return {};
 }
 
-// A text that was taken once is taken again, unless another version of the program reads it.
+// A text that was accepted once is set again, unless this version of the program refuses it.
 Status Policies::restore_live(const std::string& queue) {
   const auto kept = journal_.meta(live_key(queue));
   if (!kept) return tl::unexpected(kept.error());
@@ -117,7 +117,7 @@ void Policies::keep() {
   tell_troubles();
 }
 
-// What policies kept in advance reservations that are no more.
+// Forgets the state of policies in advance reservations that are gone.
 void Policies::forget_past_advances() {
   if (within_.empty()) return;
   std::set<JobId> there;
@@ -140,7 +140,7 @@ Status Policies::set(const std::string& queue, const NamedPolicy& policy, Time n
   return scheduler_.set_policy(queue, policy.name, std::move(*program), now);
 }
 
-// What is kept of an earlier policy of the same name is not found by a later one.
+// Also overwrites the state of an earlier policy, which might have the same name.
 Status Policies::load(const std::string& queue, const NamedPolicy& policy, Time now) {
   if (Status done = set(queue, policy, now); !done) return done;
   live_[queue] = policy;
@@ -196,7 +196,7 @@ std::string Policies::troubles() const {
   return lines;
 }
 
-// Each trouble once, however often it happens.
+// Logs each failure once, however often it happens.
 void Policies::tell_troubles() {
   for (const auto& [queue, policy, status] : scheduler_.policy_troubles()) {
     std::set<std::string>& told = told_[queue];

@@ -13,14 +13,14 @@ namespace {
 using transport::pack;
 using transport::unpack;
 
-// What a what-if may take of a turn for each of its two halves, in microseconds. A pass is not
-// broken off, and may come on top.
+// What a what-if may take of a turn for each of its halves, in microseconds. A pass is not
+// interrupted, and may come on top.
 constexpr std::int64_t kWhatIf = 30'000;
 constexpr std::size_t kMostAsked = 10'000;  // of one request
-// Each of them is given a place anew, which no look at the time breaks off: some 20 ms.
+// Each waiting job gets a place anew, which no look at the time interrupts: some 20 ms.
 constexpr std::size_t kMostWaiting = 20'000;
 
-// Answers true once so much time has passed.
+// A function that returns true once so much time has passed.
 std::function<bool()> time_is_over_after(std::int64_t microseconds) {
   return [until = monotonic_us() + microseconds] { return monotonic_us() >= until; };
 }
@@ -100,7 +100,7 @@ void PolicyService::show(const transport::Request& request) {
 
 // ---- what would be
 
-// A portion of work, so that many of them do not keep others waiting.
+// Done in portions, so that many requests do not keep others waiting.
 void PolicyService::what_if(const transport::Request& request) {
   auto ask = unpack<msg::WhatIfRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
@@ -116,7 +116,7 @@ void PolicyService::what_if(const transport::Request& request) {
 
 namespace {
 
-// The jobs that are asked about: those named, or all that wait for resources.
+// The jobs of the request: those named, or all that wait for resources.
 Result<std::vector<JobId>> jobs_asked(const JobManager& jobs,
                                       const std::vector<std::uint64_t>& ids) {
   std::vector<JobId> all;
@@ -132,7 +132,7 @@ Result<std::vector<JobId>> jobs_asked(const JobManager& jobs,
   return all;
 }
 
-// 0: not within what was looked at.
+// The job's start; 0: it is not within what was looked at.
 Time start_in(const qmanager::Scheduler::Starts& starts, JobId id) {
   const auto found = starts.find(id);
   return found == starts.end() ? 0 : found->second;

@@ -1,4 +1,4 @@
-// complaint.hpp - trouble that lasts is said once, and again at growing intervals.
+// complaint.hpp - lasting trouble is reported once, and again at growing intervals.
 #pragma once
 #include <algorithm>
 #include <string>
@@ -9,7 +9,7 @@ namespace holon::instance {
 
 class Complaint {
  public:
-  // `what` is wrong at `now`: is that to be said? Another trouble is said at once.
+  // Is `what`, which is wrong at `now`, to be reported? A new trouble is reported at once.
   bool is_due(const std::string& what, Time now) {
     const bool is_new = what != what_;
     if (!is_new && now < next_) return false;

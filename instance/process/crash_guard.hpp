@@ -12,7 +12,7 @@
 
 namespace holon::instance {
 
-inline constexpr std::size_t kCrashes = 5;        // so many ...
+inline constexpr std::size_t kCrashes = 5;        // this many ...
 inline constexpr Duration kCrashWindow = 60'000;  // ... within this time are a loop
 
 // `status` is wait(2)'s. A process ended by a signal from outside has not crashed: its end says
@@ -24,7 +24,7 @@ inline bool is_crash(int status) {
          signal == SIGFPE;
 }
 
-// For people, of the same: "was killed by signal 9".
+// How the process ended, for people: "was killed by signal 9".
 inline std::string end_text(int status) {
   return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
                              : "ended with code " + std::to_string(WEXITSTATUS(status));

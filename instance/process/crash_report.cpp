@@ -14,7 +14,7 @@ void put(std::string_view text) {
   if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // nobody reads: nothing to do
 }
 
-// Only what may be called in a handler: no memory is taken.
+// Calls only what may be called in a handler: it takes no memory.
 void report(int signal) {
   const std::array digits = {static_cast<char>('0' + signal / 10),
                              static_cast<char>('0' + signal % 10)};
@@ -24,7 +24,7 @@ void report(int signal) {
   std::array<void*, 64> frames;
   const int n = backtrace(frames.data(), static_cast<int>(frames.size()));
   backtrace_symbols_fd(frames.data(), n, STDERR_FILENO);
-  raise(signal);  // SA_RESETHAND has brought the default back
+  raise(signal);  // SA_RESETHAND has restored the default
 }
 
 }  // namespace

@@ -19,13 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whose numbers of processes these are: the supervisor's is part of the name.
+// The pid namespace: the supervisor's pid is part of the name.
 std::uint64_t pid_namespace() {
   struct stat info {};
   return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
-// The end of the name, which does not change from run to run.
+// The end of the name, which is the same in all runs.
 std::string name_end(const StateClaim& claim) {
   constexpr std::size_t kEnough = 16;
   return "-" + claim.mark.substr(0, kEnough) + claim.mark.substr(claim.mark.rfind('-'));
@@ -42,7 +42,7 @@ Status note(const std::string& file, const std::string& text) {
   return fail(Errc::system, std::strerror(errno), file);
 }
 
-// A supervisor that was killed leaves its cgroup to whoever passes by.
+// Removes cgroups of killed supervisors, of this instance or others.
 void remove_abandoned(const std::string& beside) {
   std::error_code error;
   for (fs::directory_iterator entry(beside, error), end; !error && entry != end;
@@ -76,7 +76,7 @@ Result<InstanceCgroup> InstanceCgroup::make(const std::string& state_dir, const 
   const auto self = launch::stat_of(getpid());
   const std::string dir = fmt::format("{}/holon-{}-{}-{}{}", *beside, pid_namespace(), getpid(),
                                       self ? self->start : 0, name_end(claim));
-  // First where, then the directory: one that is not noted would never be found again.
+  // The note comes before the directory: a cgroup without a note would never be found again.
   if (auto noted = note(note_in(state_dir), dir + "\n"); !noted)
     return tl::unexpected(noted.error());
   if (auto made = launch::make_cgroup(dir); !made) return tl::unexpected(made.error());
@@ -106,7 +106,7 @@ InstanceCgroup::~InstanceCgroup() {
   constexpr int kLooks = 200;
   for (int i = 0; i < kLooks && launch::is_populated(dir_); ++i) {
     launch::kill_cgroup(dir_);
-    usleep(10'000);  // at the end of the process: nothing else has to be done
+    usleep(10'000);  // the process is ending: nothing else is to be done
   }
   launch::remove_cgroup(dir_);
 }

@@ -18,7 +18,7 @@ Result<std::unique_ptr<Lifeline>> Lifeline::hold(int fd, Duration to_notice, Dur
   transport::UniqueFd let_go(eventfd(0, EFD_CLOEXEC));
   if (!let_go) return fail(Errc::system, std::strerror(errno), "eventfd");
   std::unique_ptr<Lifeline> line(new Lifeline(fd, to_notice, to_end, std::move(let_go)));
-  // Signals are the loop's.
+  // Signals are handled by the loop's thread.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,8 +1,8 @@
-// lifeline.hpp - the broker does not outlive its supervisor, also when its loop hangs.
+// lifeline.hpp - lets the broker not outlive its supervisor, even when the broker's loop hangs.
 //
 // The supervisor holds the other end of a pipe, which the kernel closes with it. The loop looks at
-// the pipe and ends the instance in order; a thread looks at it too, and ends the process where the
-// loop does not notice, or where the orderly end does not come to its own.
+// the pipe and ends the instance in order; a thread looks at it too, and ends the process if the
+// loop does not notice, or if the orderly end does not finish.
 #pragma once
 #include <condition_variable>
 #include <memory>
@@ -24,7 +24,7 @@ class Lifeline {
   Lifeline(const Lifeline&) = delete;
   Lifeline& operator=(const Lifeline&) = delete;
 
-  // The loop knows.
+  // The loop has noticed the end of file.
   void noticed();
 
  private:
@@ -34,7 +34,7 @@ class Lifeline {
 
   const int fd_;
   const Duration to_notice_, to_end_;
-  transport::UniqueFd let_go_;  // readable: this object ends
+  transport::UniqueFd let_go_;  // readable once this object ends
   std::mutex mutex_;
   std::condition_variable changed_;
   bool noticed_ = false, over_ = false;

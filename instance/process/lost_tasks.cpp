@@ -31,7 +31,7 @@ void LostTasks::when_gone(std::function<void()> then) {
   if (!leftovers_) std::exchange(then_, nullptr)();
 }
 
-// Two looks in a row are what the answer takes; a third one only waits for processes to die.
+// Two looks in a row make the answer; later ones only wait for processes to die.
 void LostTasks::look() {
   if (leftovers_->end() || leftovers_->end()) {
     timer_.cancel();

@@ -20,12 +20,12 @@ class LostTasks {
   LostTasks(transport::Reactor& reactor, std::function<void(const std::string&)> tell)
       : reactor_(reactor), tell_(std::move(tell)) {}
 
-  // Begins to end these processes instead of those of an earlier call.
+  // Begins to end these processes; they replace those of an earlier call.
   void end(launch::Leftovers::What what);
-  // The same for those that an agent has left to this process, all but `spare`.
+  // Likewise for all processes that an agent has left to this process, but `spare`.
   void end_adopted(std::string prefix, std::string cgroup,
                    std::function<std::vector<pid_t>()> spare);
-  // Calls `then` when none of the processes is left; at once if that is so already. One call at a
+  // Calls `then` when none of the processes is left; at once if none is left now. One call at a
   // time.
   void when_gone(std::function<void()> then);
 
@@ -34,7 +34,7 @@ class LostTasks {
 
   transport::Reactor& reactor_;
   std::function<void(const std::string&)> tell_;
-  std::unique_ptr<launch::Leftovers> leftovers_;  // nullptr: none are left
+  std::unique_ptr<launch::Leftovers> leftovers_;  // nullptr: no processes are left
   std::function<void()> then_;
   int looks_ = 0;
   transport::Subscription timer_;

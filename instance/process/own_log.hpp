@@ -1,5 +1,5 @@
-// own_log.hpp - the file that the standard output and error of this process are, made again where
-// somebody removes it.
+// own_log.hpp - the file that this process has as standard output and error, made again if somebody
+// removes it.
 #pragma once
 #include <string>
 
@@ -7,10 +7,10 @@ namespace holon::instance {
 
 class OwnLog {
  public:
-  // Whatever else the standard error is now, a terminal or a pipe, is left alone.
+  // If standard error is anything else now, a terminal or a pipe, it is left alone.
   explicit OwnLog(std::string file);
 
-  // To be called now and then. Where the file cannot be made it is tried again the next time.
+  // Call now and then. If the file cannot be made, the next call tries again.
   void keep() const;
 
  private:

@@ -29,7 +29,7 @@ constexpr time_t kUntouched = 7'200;                 // s; a supervisor touches 
 constexpr Duration kFirstLook = 1'000;
 constexpr Duration kBetweenLooks = 3'600'000;
 
-// Seconds since somebody wrote or touched it; nullopt: it is no regular file.
+// Seconds since the file was last written or touched; nullopt: it is no regular file.
 std::optional<time_t> age_of(const fs::path& file) {
   struct stat info {};
   if (lstat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
@@ -38,7 +38,7 @@ std::optional<time_t> age_of(const fs::path& file) {
 
 // A supervisor takes its lock within moments of making the file; one that was stopped in between
 // makes its directory again. A directory without a lock that was not touched for long was left by a
-// supervisor that was ended before it had made one.
+// supervisor that ended before it had made one.
 bool is_abandoned(const fs::path& dir) {
   struct stat folder {};
   if (lstat(dir.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != geteuid())
@@ -81,7 +81,7 @@ void remove_runtime_dir(const std::string& own_dir, bool others_too) {
 }
 
 void open_to_everybody(const std::string& runtime_dir) {
-  chmod(runtime_dir.c_str(), 0711);  // to be passed through, not to be listed
+  chmod(runtime_dir.c_str(), 0711);  // others may pass through it, not list it
 }
 
 RuntimeFiles::RuntimeFiles(std::string dir, bool for_everybody)
@@ -109,7 +109,7 @@ bool RuntimeFiles::whole() const {
 }
 
 Status RuntimeFiles::restore() {
-  if (for_everybody_) chmod(dir_.c_str(), 0700);  // what is ours alone is made before others come
+  if (for_everybody_) chmod(dir_.c_str(), 0700);  // our own files are made before others may come
   if (auto made = transport::make_runtime_dir(dir_); !made) return tl::unexpected(made.error());
   if (lock_.is_lost()) lock_.take();
   for (const auto& [name, text] : files_) {

@@ -1,5 +1,5 @@
-// runtime_files.hpp - a supervisor's hold on its runtime directory, which is made again where
-// somebody clears up: what is old in /tmp is removed on many systems.
+// runtime_files.hpp - a supervisor's hold on its runtime directory, which is made again if somebody
+// clears it up: many systems remove old files in /tmp.
 #pragma once
 #include <map>
 #include <string>
@@ -16,14 +16,14 @@ inline constexpr const char* kAgentFile = "agent";
 
 class RuntimeFiles {
  public:
-  // Remembers the files that are there now, with what is in them, and takes the supervisor's lock.
+  // Remembers the present files, with their contents, and takes the supervisor's lock.
   // `for_everybody`: others may pass through the directory to the socket in it.
   explicit RuntimeFiles(std::string dir, bool for_everybody = false);
 
   bool whole() const;
-  // Makes what is missing, the lock first: who finds the directory finds it held. Errors: system.
+  // Makes what is missing, the lock first: the directory is never found unheld. Errors: system.
   Status restore();
-  // They are younger now than anything that is cleared up by age.
+  // Makes the files younger than anything that is cleared up by age.
   void touch() const;
 
  private:
@@ -33,7 +33,7 @@ class RuntimeFiles {
   transport::SupervisorLock lock_;
 };
 
-// Its mode where others may pass through it.
+// Sets the mode that lets others pass through the directory.
 void open_to_everybody(const std::string& runtime_dir);
 
 // A runtime directory of this age has a supervisor that holds its lock, or is abandoned.
@@ -42,17 +42,17 @@ inline constexpr Duration kYoungRuntimeDir = 5'000;
 // Removes the runtime directories in `base` that killed supervisors, and killed agents on other
 // nodes than their broker's, have left: those of this user, with an instance's files or kAgentFile,
 // whose lock nobody holds; and the output that such an agent has kept
-// (launch/remote/output_note.hpp). One that is younger than kYoungRuntimeDir stays: its owner may
+// (launch/remote/output_note.hpp). Directories younger than kYoungRuntimeDir stay: their owners may
 // be about to take the lock. O(entries of `base`).
 void remove_abandoned_runtime_dirs(const std::string& base);
 
-// Removes them beside a supervisor's own for as long as this object lives: soon after the
+// Removes abandoned directories beside a supervisor's own while this object lives: soon after the
 // beginning, and every hour.
 class RuntimeDirSweep {
  public:
   RuntimeDirSweep(transport::Reactor& reactor, const std::string& own_dir);
-  // Supervisors of a killed tree may have ended just now: looks again when their directories are no
-  // longer young.
+  // Supervisors of a killed tree may have ended just now: looks again when their directories are
+  // not young any more.
   void expect_more();
 
  private:
@@ -63,8 +63,8 @@ class RuntimeDirSweep {
   transport::Subscription first_, hourly_, later_;
 };
 
-// Of a supervisor that ends. `others_too`: those that are abandoned beside it as well, for nobody
-// else may come who does it; a child leaves that to its root.
+// For a supervisor that ends. `others_too`: also removes abandoned directories beside it, since no
+// later process may do that; a child leaves it to its root.
 void remove_runtime_dir(const std::string& own_dir, bool others_too);
 
 }  // namespace holon::instance

@@ -44,13 +44,13 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return pointers;
 }
 
-// A script that was written just now.
+// Is it a file without the mode for running, as a script that was written just now?
 bool lacks_mode(const std::string& file) {
   struct stat info {};
   return stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(file.c_str(), X_OK) != 0;
 }
 
-// For a program and for the interpreter in its first line the system has the same words.
+// The system has the same words for a program and for the interpreter in its first line.
 Error cannot_start(int problem, const std::string& file) {
   Error error{problem == ENOENT ? Errc::not_found : Errc::system, std::strerror(problem), file};
   const bool is_there = file.find('/') != std::string::npos && access(file.c_str(), F_OK) == 0;
@@ -94,7 +94,7 @@ Result<pid_t> spawn(const Program& program) {
   pid_t pid = 0;
   int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
   if (problem == ENOEXEC && file.find('/') != std::string::npos) {
-    // A script without a first line is a shell's, as execvp(3) has it.
+    // A script without a first line is run by the shell, as execvp(3) does.
     argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
     problem = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv.data(), environment.data());
   }

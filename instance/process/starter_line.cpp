@@ -56,7 +56,7 @@ void StarterLine::when_none_left(Left left, std::function<void(const std::string
   sweep();
 }
 
-// Where it cannot be asked it has ended, and so does whoever has this line.
+// If the starter cannot be asked it has ended, and so will the owner of this line.
 void StarterLine::sweep() {
   starter::Request request;
   request.lineage = sweep_->left.prefix;
@@ -93,8 +93,8 @@ void StarterLine::sweep_again() {
   sweep_->next = reactor_.after(sweep_->clear > 0 ? 0 : kSweepAgain, [this] { sweep(); });
 }
 
-// Its end of the connection closes with its process. An answer that nobody waited for may lie in
-// front of that.
+// The starter's end of the connection closes with its process. An answer that nobody waited for may
+// come before that.
 bool StarterLine::end(int patience) {
   if (!is_there()) return true;
   closed_.cancel();
@@ -112,7 +112,7 @@ bool StarterLine::end(int patience) {
   }
 }
 
-// Requests that are being served and tasks that are kept. nullopt: the starter does not answer.
+// Counts requests being served and tasks kept. nullopt: the starter does not answer.
 std::optional<std::uint32_t> StarterLine::count() const {
   starter::Ask ask;
   ask.kind = starter::Kind::count;

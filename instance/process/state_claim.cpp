@@ -28,7 +28,7 @@ namespace {
 constexpr int kTries = 120;
 constexpr useconds_t kBetweenTries = 25'000;
 
-// proc(5): the state and the flags behind the name, which may hold blanks and parentheses.
+// Reads proc(5): the state and flags follow the name, which may hold blanks and parentheses.
 bool is_exiting(pid_t pid) {
   constexpr unsigned long kExiting = 0x4;  // PF_EXITING
   std::ifstream in(fmt::format("/proc/{}/stat", pid));
@@ -53,7 +53,7 @@ bool is_killed(pid_t pid) {
   return false;
 }
 
-// For whoever finds the file locked.
+// Notes the holder for others that find the file locked.
 void write_holder(int lock, const Holder& holder) {
   const std::string text = fmt::format("{}\n{}\n", holder.supervisor, holder.uri);
   if (ftruncate(lock, 0) != 0 || pwrite(lock, text.data(), text.size(), 0) < 0) return;
@@ -78,8 +78,8 @@ std::string text_of(const Holder& holder) {
                      holder.uri.empty() ? "" : ", HOLON_URI=" + holder.uri);
 }
 
-// Somebody listens at its address, and its supervisor is not about to end: a process that was
-// killed has its locks until the kernel is done with it.
+// Somebody listens at its address, and its supervisor is not about to end: a killed process keeps
+// its locks until the kernel is done with it.
 bool is_at_work(const Holder& holder) {
   if (holder.supervisor <= 0 || holder.uri.empty()) return false;
   const auto listens = transport::probe_ipc(holder.uri);
@@ -92,7 +92,7 @@ Result<transport::UniqueFd> lock_directory(const std::string& dir, const std::st
   const std::string file = dir + "/lock";
   transport::UniqueFd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return system_error({}, file);
-  // A supervisor that was killed just now holds it until the kernel is done with it.
+  // A supervisor that was killed just now holds the lock until the kernel is done with it.
   for (int i = 0; i < tries; ++i) {
     if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
       write_holder(lock.get(), {getpid(), uri});
@@ -107,7 +107,7 @@ Result<transport::UniqueFd> lock_directory(const std::string& dir, const std::st
               dir);
 }
 
-// The file, if a supervisor has it locked. One that tries meanwhile tries again.
+// The file, if a supervisor has it locked. A supervisor that tries meanwhile tries again.
 transport::UniqueFd claimed_lock(const std::string& dir) {
   transport::UniqueFd lock(open((dir + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
   if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return {};
@@ -124,7 +124,7 @@ Result<std::string> inode_of(const std::string& dir) {
   return std::to_string(info.st_ino);
 }
 
-// The mark of a directory that was made again, and its inode: a copy has another one.
+// The mark of a directory that was made again, kept with its inode: a copy has another inode.
 std::optional<std::string> kept_mark(const std::string& dir, const std::string& inode) {
   std::ifstream in(lineage_file(dir));
   std::string mark, made_for;
@@ -132,7 +132,7 @@ std::optional<std::string> kept_mark(const std::string& dir, const std::string& 
   return std::nullopt;
 }
 
-// Whichever of two writes it first: the broker's text says more.
+// The broker writes the same file: whichever is first stays, and the broker's text says more.
 Status write_id_if_missing(const std::string& dir, const std::string& id) {
   const std::string file = dir + "/instance.id";
   const transport::UniqueFd out(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -196,7 +196,7 @@ Status StateClaim::take_again(const std::string& dir) {
   return write_durably(lineage_file(dir), mark + "\n" + *inode + "\n");
 }
 
-// A child is part of its parent's tree, and known by its job there; a root is its own.
+// A child is part of its parent's tree, and known by its job there; a root has its own lineage.
 std::string take_lineage(const StateClaim& claim, bool is_child) {
   const char* const outer = std::getenv(kLineage);
   std::string lineage = outer != nullptr ? outer : "";

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kLooks = 8;  // within its patience
 
-// Of /proc/PID/stat: stopped, traced, waiting for a disk, over.
+// Is the process stopped, traced, waiting for a disk, or over, as /proc/PID/stat says?
 bool is_kept(pid_t pid) {
   const auto stat = launch::stat_of(pid);
   return !stat || std::string_view("TtDZX").find(stat->state) != std::string_view::npos;

@@ -1,11 +1,11 @@
-// watchdog.hpp - notices a broker that does not get on: its loop does not turn any more, or its
+// watchdog.hpp - notices a broker that makes no progress: its loop does not turn any more, or its
 // beginning has come to a stop before the first turn. A beginning may take as long as its journal
 // is; each step of it counts.
 //
-// The watchdog counts its own turns of the time without a sign of the broker's, so that a machine
-// that stood still counts for neither. A broker that somebody has stopped, that is traced, or that
-// waits for a disk does not hang: what holds it up will let it go on, or would hold up its end as
-// well.
+// The watchdog counts its own turns without a sign of the broker, so that a time in which the
+// machine stood still counts for neither. A broker that somebody has stopped, that is traced, or
+// that waits for a disk does not hang: what holds it up will let it go on, or would hold up its end
+// as well.
 #pragma once
 #include <sys/types.h>
 
@@ -18,12 +18,12 @@ namespace holon::instance {
 
 class Watchdog {
  public:
-  // `patience`: how long a turn, or a step of a beginning, may take; 0: for ever. Both must outlive
-  // it.
+  // `patience`: how long a turn, or a step of a beginning, may take; 0: for ever. The other
+  // arguments must outlive it.
   Watchdog(transport::Reactor& reactor, const Pulse& pulse, Duration patience)
       : reactor_(reactor), pulse_(pulse), patience_(patience) {}
 
-  // From now on; `hangs` is called once. An earlier broker is not watched any more.
+  // Watches this broker from now on, and no earlier one any more; `hangs` is called once.
   void watch(pid_t broker, std::function<void()> hangs);
   void stop() { tick_.cancel(); }
 
@@ -36,7 +36,7 @@ class Watchdog {
   pid_t broker_ = 0;
   std::function<void()> hangs_;
   std::uint64_t signs_ = 0;
-  int silent_ = 0;  // looks without another sign
+  int silent_ = 0;  // looks in a row without a new sign
   transport::Subscription tick_;
 };
 

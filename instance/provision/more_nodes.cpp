@@ -13,7 +13,7 @@ namespace {
 
 using resource::GraphSpec;
 
-constexpr std::int32_t kFirstRank = 1 << 30;  // of nodes that are not there
+constexpr std::int32_t kFirstRank = 1 << 30;  // of nodes that do not exist
 constexpr const char* kHypothetical = "+";
 
 }  // namespace

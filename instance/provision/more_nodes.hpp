@@ -1,4 +1,4 @@
-// more_nodes.hpp - nodes that are not there, to ask a plan what it would do with them.
+// more_nodes.hpp - nodes that do not exist, to ask a plan what it would do with them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,11 +13,11 @@ class ResourceGraph;
 
 namespace holon::instance {
 
-// One node that has this: "core=16,memory=64". Errors: invalid_argument.
+// A node with these resources: "core=16,memory=64". Errors: invalid_argument.
 Result<resource::GraphSpec> node_of_shape(const std::string& shape);
-// One as that of rank 0. Errors: unsupported (there is none).
+// A node like that of rank 0. Errors: unsupported (there is none).
 Result<resource::GraphSpec> own_node(const resource::ResourceGraph& graph);
-// So many nodes like the one of `node`, under names and ranks that no node has.
+// `count` nodes like the one of `node`, under names and ranks that no node has.
 resource::GraphSpec many_like(const resource::GraphSpec& node, std::uint32_t count);
 
 }  // namespace holon::instance

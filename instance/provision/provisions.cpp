@@ -21,7 +21,7 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kProvisions = "provisions";        // in the journal
-constexpr Duration kLookAtPlan = 1'000;                  // from one look at the plan to the next
+constexpr Duration kLookAtPlan = 1'000;                  // between two looks at the plan
 constexpr Duration kKeyLasts = 30LL * 24 * 3600 * 1000;  // in the batch system's queue
 constexpr Duration kFirstPause = 30'000, kLongestPause = 3'600'000;
 
@@ -132,7 +132,7 @@ Result<msg::ProvisionReply> Provisions::add(const msg::ProvisionRequest& how) {
   state_.provisions.push_back(std::move(provision));
   next_look_ = 0;
   keep();
-  uses_.jobs.resources_changed();  // what is too large for what is here may wait from now on
+  uses_.jobs.resources_changed();  // jobs too large for the present nodes may wait from now on
   return reply;
 }
 
@@ -252,7 +252,7 @@ batch::BatchRequest Provisions::request_for(const msg::Provision& provision,
   return request;
 }
 
-// Where the batch system does not tell when it ends, its beginning and its walltime do.
+// If the batch system does not tell the job's end, its beginning and its walltime do.
 std::string Provisions::script(const msg::Provision& provision, std::uint64_t number) const {
   return fmt::format(
       "#!/bin/sh\n# Made by holon: these nodes join the instance in {}.\n{}", settings_.state_dir,
@@ -296,7 +296,7 @@ void Provisions::submit(const msg::Provision& provision, Time now) {
   uses_.after_commit.add([this, number = job.number] { send(number); });
 }
 
-// It is in the journal now. What has become of no use meanwhile is not asked for.
+// Submits a batch job that is in the journal now, unless it has become useless meanwhile.
 void Provisions::send(std::uint64_t number) {
   const msg::BatchJob* const job = batch_job(number);
   const msg::Provision* const provision = job == nullptr ? nullptr : find(job->provision);
@@ -318,11 +318,11 @@ void Provisions::send(std::uint64_t number) {
 void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>& answer) {
   msg::BatchJob* const job = batch_job(number);
   if (job == nullptr) return;
-  // A listing was faster: while the submission was under way nothing could be cancelled.
+  // A listing came first: nothing could be cancelled while the submission was under way.
   if (!job->id.empty()) return is_leaving(*job) ? cancel_after_commit({number}) : void();
   const auto id = answer ? batch::read_submitted(system_called(job->system), *answer) : answer;
-  // The agent that has run the command is gone, or the command took too long: whether it was
-  // submitted a listing tells.
+  // The agent that ran the command is gone, or the command took too long: a listing tells whether
+  // the batch job was submitted.
   if (!id && (id.error().code == Errc::disconnected || id.error().code == Errc::timed_out))
     return is_over_ ? list(job->system) : void();
   if (!id) {
@@ -332,7 +332,7 @@ void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>&
   }
   job->id = *id;
   job->queued = uses_.clock.now();
-  if (is_leaving(*job))  // meanwhile it has become of no use
+  if (is_leaving(*job))  // it has become useless meanwhile
     cancel_after_commit({number});
   else
     job->state = "queued";
@@ -352,7 +352,7 @@ void Provisions::failed(std::uint64_t number, const std::string& why) {
   keep();
 }
 
-// Batch jobs of an earlier run that wait in a queue join this one.
+// Lets batch jobs of an earlier run that still wait in a queue join this run.
 void Provisions::renew_keys() {
   for (const auto& job : state_.batch_jobs) {
     if (job.came || is_leaving(job) || find(job.provision) == nullptr) continue;
@@ -378,7 +378,7 @@ void Provisions::agent_came(const launch::msg::Hello& hello) {
   for (auto& job : state_.batch_jobs) {
     if (job.id != hello.batch_job) continue;
     msg::Provision* const provision = find(job.provision);
-    // An agent whose topology is known already sends a digest of it only.
+    // An agent with a known topology sends only its digest.
     if (provision == nullptr || hello.topology.empty() || provision->topology == hello.topology)
       continue;
     provision->topology = hello.topology;
@@ -394,12 +394,12 @@ void Provisions::look_at_nodes(Time now) {
     if (!ranks.empty() && !job.came) {
       job.came = true;
       arrivals_[job.number].since = now;
-      if (is_leaving(job)) job.provision = 0;  // nobody's: they go when nothing runs there
+      if (is_leaving(job)) job.provision = 0;  // nobody's: its nodes go once nothing runs there
       job.state = "running";
       if (provision != nullptr) provision->failures = 0, provision->trouble.clear();
       keep();
     }
-    // Those whose end is not known yet are still on their way, for the plan.
+    // For the plan, nodes whose end is not known yet are still on their way.
     const auto ready = std::count_if(ranks.begin(), ranks.end(), [this](std::uint32_t rank) {
       return uses_.node_ends.is_known(rank);
     });
@@ -424,13 +424,13 @@ void Provisions::end() {
   if (!std::exchange(is_over_, true)) take_back_queued();
 }
 
-// An answer that was cut off is missed only where there is something left to take back.
+// An answer that was cut off is missed only if something is left to cancel.
 bool Provisions::is_cut_off() const {
   return cut_off_ && std::any_of(state_.batch_jobs.begin(), state_.batch_jobs.end(),
                                  [this](const auto& job) { return only_waits(job); });
 }
 
-// The supervisor starts another agent where the broker asks for one.
+// The supervisor starts another agent if the broker asks for one.
 void Provisions::go_on_ending() {
   if (cut_off_ && uses_.agents.beside_broker().connected()) take_back_queued();
 }
@@ -438,11 +438,11 @@ void Provisions::go_on_ending() {
 void Provisions::take_back_queued() {
   cut_off_ = false;
   std::vector<std::uint64_t> queued;
-  std::set<std::string> unknown;  // systems that may have taken what they have not answered
+  std::set<std::string> unknown;  // systems that may have taken batch jobs without an answer
   for (const auto& job : state_.batch_jobs) {
     if (!only_waits(job)) continue;
     queued.push_back(job.number);
-    // A cancel that hangs is not waited for: another one does no harm.
+    // A cancel that hangs is not waited for: a second one does no harm.
     if (!job.id.empty()) in_hand_.erase(job.number);
     if (job.id.empty() && !in_hand_.contains(job.number)) unknown.insert(job.system);
   }

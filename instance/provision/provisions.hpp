@@ -1,13 +1,13 @@
 // provisions.hpp - batch jobs that bring nodes: submitted when the scheduler's own plan lacks
 // resources, and given back when nothing runs there.
 //
-// What is missing is asked of the scheduler (Scheduler::starts_on): the pass that would be made,
-// had the instance the nodes of all batch jobs that are on their way and of all that it may still
-// ask for. As many batch jobs are submitted as that pass uses nodes of.
+// The scheduler is asked what is missing (Scheduler::starts_on): it tries the pass that it would
+// make, had the instance the nodes of all batch jobs that are on their way and of all that it may
+// still ask for. As many batch jobs are submitted as that pass uses nodes of.
 //
-// A batch job is in the journal before it is submitted, under a name that no other one has; what
-// became of it is found by that name, so that a broker that dies in between submits nothing twice
-// and forgets nothing. A batch job ends by itself when its nodes have left.
+// A batch job is journalled before it is submitted, under a name of its own; its fate is found by
+// that name, so that a broker that dies in between submits nothing twice and forgets nothing. A
+// batch job ends by itself when its nodes have left.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -38,13 +38,13 @@ class Provisions {
  public:
   struct Settings {
     std::string state_dir, binary;
-    std::string id;              // of the instance
-    std::string user;            // who the batch system knows the broker as
-    Duration interval = 10'000;  // from one question to the next
-    Duration margin = 30'000;    // of a walltime
-    std::string refusal;         // why there can be none; "": there can be
+    std::string id;              // the instance's
+    std::string user;            // the batch system's name for the broker's user
+    Duration interval = 10'000;  // between two questions
+    Duration margin = 30'000;    // before the end of a walltime
+    std::string refusal;         // why batch jobs are impossible; "": they are not
   };
-  // All must outlive it.
+  // All members must outlive the Provisions.
   struct Uses {
     transport::Reactor& reactor;
     InstanceClock& clock;
@@ -61,39 +61,39 @@ class Provisions {
   Provisions(const Provisions&) = delete;
   Provisions& operator=(const Provisions&) = delete;
 
-  // `fresh`: invitations of an earlier run are worth nothing. Errors: system.
+  // `fresh`: invitations of an earlier run are void. Errors: system.
   Status restore(bool fresh);
 
-  // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
+  // Makes an invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
   std::function<Result<std::string>(const msg::InviteRequest&)> invite;
 
-  // Errors: unsupported (where it runs, and nobody could reach it), invalid_argument.
+  // Errors: unsupported (the place of the instance, or nobody could reach it), invalid_argument.
   Result<msg::ProvisionReply> add(const msg::ProvisionRequest& how);
   Status change(const msg::ProvisionChange& what);
   msg::ProvisionsReply list() const;
 
-  // Before the commit. Returns when to call it again at the latest.
+  // Call before the commit. Returns when to call it again at the latest.
   std::optional<Time> turn(Time now);
   void agent_came(const launch::msg::Hello& hello);
 
-  // The instance ends: batch jobs that wait in a queue are taken back, also one that is being
-  // submitted. is_ending(): that goes on, or goes on when the agent beside the broker is there
-  // again. is_cut_off(): the latter.
+  // The instance ends: batch jobs that wait in a queue are cancelled, even one that is being
+  // submitted. is_ending(): that goes on, or will when the agent beside the broker is there again.
+  // is_cut_off(): the latter.
   void end();
   bool is_ending() const {
     return is_over_ && (!in_hand_.empty() || listings_ > 0 || is_cut_off());
   }
   bool is_cut_off() const;
 
-  // Of a job that waits: which batch job is to bring a node for it; "": none.
+  // Which batch job is to bring a node for a waiting job; "": none.
   std::string note_for(JobId job) const;
-  // Why what is too large for the nodes that are here waits; "": nothing more may come.
+  // Why jobs that are too large for the present nodes wait; "": no more nodes may come.
   std::string awaited() const;
 
  private:
   struct Need {
-    std::uint32_t batch_jobs = 0;  // with those that are on their way
-    std::vector<JobId> jobs;       // that would start on their nodes
+    std::uint32_t batch_jobs = 0;  // with those on their way
+    std::vector<JobId> jobs;       // jobs that would start on their nodes
   };
   using Listed = Result<std::vector<batch::ListedJob>>;
 
@@ -149,23 +149,23 @@ class Provisions {
   const Uses uses_;
   const Settings settings_;
   msg::ProvisionsReply state_;
-  std::map<std::uint64_t, std::string> keys_;  // of batch jobs that were asked for in this turn
-  std::map<std::uint64_t, std::vector<JobId>> waiting_;  // by provision: who is to get nodes by it
+  std::map<std::uint64_t, std::string> keys_;            // of batch jobs submitted in this turn
+  std::map<std::uint64_t, std::vector<JobId>> waiting_;  // by provision: jobs to get its nodes
   std::map<std::uint64_t, Time> surplus_since_;          // by provision
   std::map<std::uint32_t, Time> idle_since_;             // by rank
-  std::set<std::string> unlisted_;  // systems of whose batch jobs it is not known what became
+  std::set<std::string> unlisted_;  // systems whose batch jobs' fate is unknown
   Time next_look_ = 0, next_list_ = 0;
-  int listings_ = 0;  // that are on their way
+  int listings_ = 0;  // listings on their way
   bool keys_are_old_ = false;
   bool is_over_ = false;
-  bool cut_off_ = false;  // at the end: the agent went away before it had answered
-  // Batch jobs that are being submitted, or are to be taken back as soon as that is committed.
+  bool cut_off_ = false;  // at the end: the agent went away before it answered
+  // Batch jobs that are being submitted, or are to be cancelled after the commit.
   std::set<std::uint64_t> in_hand_;
   struct Arrival {
-    Time since = 0;           // its first node
+    Time since = 0;           // when its first node came
     std::uint32_t nodes = 0;  // the most that were there at once
   };
-  std::map<std::uint64_t, Arrival> arrivals_;  // of batch jobs that have come in this run
+  std::map<std::uint64_t, Arrival> arrivals_;  // of batch jobs that came in this run
 };
 
 }  // namespace holon::instance

@@ -1,4 +1,4 @@
-// What became of batch jobs, as the batch system lists them, and those that are taken back.
+// What became of batch jobs, as the batch system lists them, and how they are cancelled.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
@@ -9,7 +9,7 @@
 namespace holon::instance {
 namespace {
 
-// A command runs for a minute at most; one that was begun by a broker that is gone is over, too.
+// A command runs for a minute at most; one from a broker that is gone is over, too.
 constexpr Duration kUnknownFor = 90'000;
 
 }  // namespace
@@ -68,7 +68,7 @@ void Provisions::hear_listed(const std::string& system, Time asked,
   keep();
 }
 
-// `asked`: when the list was; what was submitted after that is not on it.
+// `asked`: when the list was requested; batch jobs submitted after that are not in it.
 void Provisions::settle(msg::BatchJob& job, const batch::ListedJob* listed, Time asked) {
   if (listed != nullptr) {
     if (job.id.empty()) job.queued = uses_.clock.now();
@@ -103,9 +103,9 @@ void Provisions::forget(std::uint64_t number) {
 
 // ---- taking them back ----
 
-// Each is known as one that leaves until the batch system has taken its cancel, or does not list it
-// any more: a broker that dies in between is followed by one that asks again. Of one that is being
-// submitted the id comes with the answer, or with a listing.
+// A batch job counts as leaving until the batch system has accepted its cancel, or does not list it
+// any more: a broker that dies in between is followed by one that asks again. For a batch job that
+// is being submitted the id comes with the answer, or with a listing.
 void Provisions::take_back(const std::vector<std::uint64_t>& numbers) {
   std::vector<std::uint64_t> known;
   for (const std::uint64_t number : numbers) {
@@ -138,7 +138,7 @@ void Provisions::cancel(const std::string& system, const std::vector<std::uint64
       [this, numbers](const Result<std::string>& answer) { hear_cancelled(numbers, answer); });
 }
 
-// What was refused is asked for again when a listing shows it.
+// Batch jobs whose cancel was refused are cancelled again when a listing shows them.
 void Provisions::hear_cancelled(const std::vector<std::uint64_t>& numbers,
                                 const Result<std::string>& answer) {
   if (!answer) spdlog::warn("batch jobs cannot be taken back: " + to_string(answer.error()));
@@ -150,8 +150,8 @@ void Provisions::hear_cancelled(const std::vector<std::uint64_t>& numbers,
   }
 }
 
-// What waits in the batch system's queue for longer than nodes may be idle, and would have nothing
-// to do, is taken back, the last first.
+// Cancels batch jobs, the last first, that have waited in the batch system's queue for longer than
+// nodes may be idle and would have nothing to do.
 void Provisions::take_back_surplus(const msg::Provision& provision, std::uint32_t needed,
                                    Time now) {
   const std::uint32_t coming = on_their_way(provision);

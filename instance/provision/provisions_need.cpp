@@ -1,4 +1,4 @@
-// How many batch jobs the plan lacks: what it would do with the nodes of more of them.
+// How many batch jobs the plan lacks: what it would do with the nodes of additional ones.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -9,11 +9,11 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::int64_t kJobsLookedAt = 4'096;   // of those that wait
+constexpr std::int64_t kJobsLookedAt = 4'096;   // of waiting jobs
 constexpr std::uint32_t kMostNodesAsked = 256;  // in one question to the plan
-constexpr Duration kLateFor = 60'000;           // a node of a batch job whose first one has come
+constexpr Duration kLateFor = 60'000;           // a node, after the first one of its batch job
 
-// How much of each type there is.
+// The total amount of each type.
 std::map<std::string, std::int64_t> amounts_of(const resource::GraphSpec& node) {
   std::map<std::string, std::int64_t> amounts;
   for (const auto& row : node.rows) amounts[node.words.types.text(row.type)] += row.size;
@@ -41,15 +41,15 @@ std::uint32_t Provisions::may_be_asked_for(const msg::Provision& provision) cons
   return std::min(how.most_queued - queued, (how.most_nodes - nodes) / how.nodes_each);
 }
 
-// Nodes of a batch job that begins right now: they come one after the other.
+// Nodes still to come of a batch job that has just begun: they come one after the other.
 std::uint32_t Provisions::late_nodes(const msg::BatchJob& job, Time now) const {
   const auto arrival = arrivals_.find(job.number);
   if (arrival == arrivals_.end() || now - arrival->second.since >= kLateFor) return 0;
   return job.nodes - std::min(job.nodes, arrival->second.nodes);
 }
 
-// Nodes that come without any batch job more of this provision: its own that are late, and those
-// of others that have the same and stay for as long.
+// Nodes that come without any more batch jobs of this provision: its own late ones, and those of
+// other provisions with the same resources that stay at least as long.
 std::uint32_t Provisions::counted_on(const msg::Provision& provision,
                                      const resource::GraphSpec& node, Time now) const {
   const auto amounts = amounts_of(node);
@@ -78,7 +78,7 @@ Result<resource::GraphSpec> Provisions::node_like(const msg::Provision& provisio
   return own_node(uses_.store.graph());
 }
 
-// What waiting jobs would use of so many batch jobs, and of nodes that come anyway.
+// How much of so many batch jobs, and of nodes that come anyway, waiting jobs would use.
 Result<Provisions::Need> Provisions::need_with(const msg::Provision& provision,
                                                const resource::GraphSpec& node,
                                                std::uint32_t counted_on, std::uint32_t batch_jobs,
@@ -107,8 +107,8 @@ Result<Provisions::Need> Provisions::need_with(const msg::Provision& provision,
   return need;
 }
 
-// The fewest batch jobs with which as many jobs start as with all that may be asked for: where
-// there is room on several nodes a job may be put on more of them than it takes.
+// The fewest batch jobs with which as many jobs start as with all that may be submitted: with room
+// on several nodes a job may be spread over more of them than it needs.
 Result<Provisions::Need> Provisions::need_of(const msg::Provision& provision, Time now) const {
   const std::uint32_t most =
       std::min(on_their_way(provision) + may_be_asked_for(provision),

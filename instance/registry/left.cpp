@@ -21,18 +21,18 @@ namespace {
 
 namespace files = std::filesystem;
 
-// Of each batch that is no array what has no record of its end.
+// Jobs without a record, in batches that are no arrays.
 constexpr const char* kJobsLeft =
     "SELECT coalesce(sum(max(0, count - (SELECT count(*) FROM jobs WHERE id >= first AND id < "
     "first + count))), 0) FROM batches";
 constexpr const char* kAreNoArrays = " WHERE first NOT IN (SELECT id FROM arrays)";
-// Of each array that is not over the tasks that are not.
+// Tasks without an end, in arrays that are not over.
 constexpr const char* kTasksLeft =
     "SELECT coalesce(sum(max(0, tasks - (SELECT coalesce(sum(count), 0) FROM task_ends WHERE id > "
     "arrays.id AND id <= arrays.id + tasks))), 0) FROM arrays WHERE id NOT IN (SELECT id FROM "
     "jobs)";
 
-// What an instance keeps in its state directory (docs/administrator.md).
+// Is this the name of a file that an instance keeps in its state directory (docs/administrator.md)?
 bool is_of_an_instance(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames = {"lock",     "cgroup",   "output",
                                                       "children", "schedule", "server.key"};
@@ -43,7 +43,7 @@ bool is_of_an_instance(std::string_view name) {
                      [name](std::string_view begin) { return name.starts_with(begin); });
 }
 
-// The first name in the folder that is nothing of an instance; "": there is none.
+// The first name in the folder that no instance keeps; "": there is none.
 Result<std::string> foreign_name(const files::path& folder) {
   std::string found;
   std::error_code error;
@@ -56,7 +56,7 @@ Result<std::string> foreign_name(const files::path& folder) {
   return found;
 }
 
-// A start on it that comes now waits for the lock, and finds the directory gone.
+// An instance that starts on it now waits for the lock, and finds the directory gone.
 Result<transport::UniqueFd> lock_for_removal(const std::string& state_dir) {
   const std::string file = state_dir + "/lock";
   transport::UniqueFd lock(open(file.c_str(), O_RDWR | O_CLOEXEC));
@@ -77,7 +77,7 @@ Result<std::int64_t> jobs_left(const std::string& state_dir) {
   if (!is_there) return 0;
   try {
     const auto db = open_to_read(file);
-    // A broker that was killed before it had written anything has left no tables.
+    // A broker that was killed before it wrote anything has left no tables.
     if (!db->tableExists("batches")) return 0;
     if (!db->tableExists("arrays")) return db->execAndGet(kJobsLeft).getInt64();
     return db->execAndGet(std::string(kJobsLeft) + kAreNoArrays).getInt64() +
@@ -124,7 +124,7 @@ Status remove_state_dir(const std::string& state_dir) {
                     "it is removed",
                     *foreign),
         state_dir);
-  // Under another name first: nobody meets half of it.
+  // Renamed first, so that nobody sees half of it.
   const std::string doomed = fmt::format("{}.removed-{}", state_dir, getpid());
   std::error_code error;
   files::rename(state_dir, doomed, error);

@@ -38,7 +38,7 @@ std::string folder_of_registry(const std::string& state_home) {
   return state_home + "/holon/instances";
 }
 
-// Nothing for a file that is no entry: what another version writes may be one to it.
+// nullopt: the file is no entry; another version of this program may have written it.
 std::optional<Registered> entry_in(const files::path& file) {
   try {
     std::ifstream in(file, std::ios::binary);
@@ -50,8 +50,7 @@ std::optional<Registered> entry_in(const files::path& file) {
   }
 }
 
-// A name that nothing else writes, then the one it is to have: who reads finds all of it or
-// nothing.
+// Writes under a name that nobody else uses, then renames: readers find all of it or nothing.
 void replace_file(const std::string& file, const std::string& text) {
   const std::string draft = fmt::format("{}.{}.{}", file, own_host_name(), getpid());
   std::ofstream out(draft, std::ios::binary | std::ios::trunc);
@@ -62,7 +61,7 @@ void replace_file(const std::string& file, const std::string& text) {
   if (!out || ignored) files::remove(draft, ignored);
 }
 
-// The entries there are; the files of those that `goes` says so of are removed.
+// Reads all entries; those for which `goes` is true are left out, and their files removed.
 std::vector<Registered> read_files(const std::string& folder,
                                    const std::function<bool(const Registered&)>& goes) {
   std::vector<Registered> found;
@@ -107,7 +106,7 @@ Result<std::string> state_home() {
   if (home.empty() && !word_of_environment("HOME").empty())
     home = word_of_environment("HOME") + "/.local/state";
   if (!home.empty()) return home;
-  // A name in /tmp that others know, too: it must be this user's.
+  // Others know this name in /tmp, too: the folder must be this user's.
   return transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
 }
 
@@ -140,7 +139,7 @@ void Registration::write() const {
   const mode_t usual = umask(077);
   std::error_code ignored;
   files::create_directories(files::path(file_).parent_path(), ignored);
-  // A name that is not UTF-8 is shown as well as it can be.
+  // A name that is not UTF-8 is shown as well as possible.
   replace_file(
       file_,
       nlohmann::json(entry_).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

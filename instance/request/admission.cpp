@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kLongestName = 4096;  // bytes; it travels in every record
 
-// A misspelt licence would otherwise be refused as a job that can never run, without saying what
-// there is.
+// Without this a misspelt licence would make a job that can never run, and the refusal would not
+// say which licences there are.
 Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
                       const qmanager::SchedulerConfig& config) {
   std::set<std::string> known;
@@ -40,7 +40,7 @@ Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
   return {};
 }
 
-// Every name that some setting is about; "default" among them: any name is.
+// Every QOS that some setting names; with "default" among them any name is accepted.
 std::set<std::string> known_qos(const qmanager::SchedulerConfig& config) {
   std::set<std::string> known;
   const auto add_credentials = [&known](const auto& settings) {
@@ -78,7 +78,7 @@ Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config
               "qos");
 }
 
-// The list of this name; that of "default" where there is none; nullptr: everybody may.
+// The list for this name; that of "default" if there is none; nullptr: everybody is admitted.
 template <class Kept, class List>
 const qmanager::AccessList* list_of(const std::map<std::string, Kept>& all, const std::string& name,
                                     List&& list) {
@@ -87,7 +87,7 @@ const qmanager::AccessList* list_of(const std::map<std::string, Kept>& all, cons
   return found == all.end() ? nullptr : &list(found->second);
 }
 
-// Those that this user may have, in words.
+// The names that this user may use, in words.
 template <class Kept, class List>
 std::string accepted_for(const std::map<std::string, Kept>& all, const Submitter& who,
                          List&& list) {
@@ -97,7 +97,7 @@ std::string accepted_for(const std::map<std::string, Kept>& all, const Submitter
   return names.empty() ? "none is" : fmt::format("accepted: {}", fmt::join(names, ", "));
 }
 
-// A name that a limit or a flag goes by is no proof of who may have it.
+// That a limit or a flag names a QOS or account does not say who may use it.
 Status check_access(const Submission& submission, const Submitter& who,
                     const qmanager::SchedulerConfig& config) {
   const auto of_qos = [](const qmanager::QosConfig& one) -> const qmanager::AccessList& {

@@ -1,6 +1,5 @@
-// admission.hpp - what is refused of a new submission although its jobspec is sound: names that are
-// slips of the finger, and those that are not the submitter's to use. Not looked at again when a
-// journal is read.
+// admission.hpp - refuses new submissions although their jobspec is sound: for names that are slips
+// of the finger, or that the submitter may not use. Not checked again when a journal is read.
 #pragma once
 #include <string>
 
@@ -9,15 +8,14 @@
 
 namespace holon::instance {
 
-// Whose jobs they are, and the group that they count for; "": none.
+// The owner of the jobs, and the group that they count for; "": none.
 struct Submitter {
   std::string user, group;
 };
 
-// Errors: denied (a QOS or an account that is not for this user's jobs, with those that are),
-// not_found (a licence or a QOS that nothing is configured for, with those there are),
-// invalid_argument (an empty command, a name that is too long, a {{WORD}} in a file's name that
-// stands for nothing).
+// Errors: denied (a QOS or an account that this user's jobs may not have, with those they may),
+// not_found (a licence or a QOS that is not configured, with those that are), invalid_argument (an
+// empty command, a name that is too long, a {{WORD}} in a file's name that stands for nothing).
 Status check_new(const Submission& submission, const Submitter& who,
                  const qmanager::SchedulerConfig& config);
 

@@ -118,13 +118,13 @@ Standing judge(const Dependency& dependency, const TargetState& target, Time now
       return completed ? Standing{} : never("did not complete (" + target.result + ")");
     case Scheme::afternotok:
       if (!over) return waits("fail");
-      // "Again until it succeeds": behind the first that has, nobody has failed.
+      // For "again until it succeeds": after the first success no later attempt has failed.
       if (target.fell) return never("did not run: what it waited for did not happen");
       return completed ? never("has completed") : Standing{};
     case Scheme::begin_time:
       return now >= dependency.at ? Standing{}
                                   : Standing{Verdict::open, "waits for its begin time"};
-    case Scheme::aftercorr:  // each task has its own
+    case Scheme::aftercorr:  // each task has its own Standing
     case Scheme::singleton:
       break;
   }

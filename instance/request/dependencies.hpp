@@ -1,8 +1,8 @@
-// dependencies.hpp - what a job waits for before it is queued: other jobs of its instance, or a
-// time (RFC 26, with Flux's schemes).
+// dependencies.hpp - the dependencies of a job before it is queued: other jobs of its instance, or
+// a time (RFC 26, with Flux's schemes).
 //
-// Whether a dependency is met follows from the jobs' records alone, so that nothing has to be kept
-// about it and a restarted broker finds the same answer.
+// Whether a dependency is met follows from the jobs' records alone, so that nothing else has to be
+// kept about it and a restarted broker finds the same answer.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -20,16 +20,16 @@ namespace holon::instance {
 struct Dependency {
   enum class Scheme : std::uint8_t {
     after,       // the job has started; also called afterstart
-    afterany,    // it is over
-    afterok,     // it has completed
-    afternotok,  // it is over and has not completed
-    aftercorr,   // of each task of an array: the same one of that array has completed
+    afterany,    // the job is over
+    afterok,     // the job has completed
+    afternotok,  // the job is over and has not completed
+    aftercorr,   // for each task of an array: the task at its place has completed
     singleton,   // no earlier job of the same user and name is active
-    begin_time,  // it is `at`
+    begin_time,  // the time is `at`
   };
   Scheme scheme = Scheme::afterany;
-  JobId job;         // of those that name one
-  Idset indices;     // of the tasks of this array that it names; empty: the job as a whole
+  JobId job;         // of schemes that name a job
+  Idset indices;     // the tasks of this array that it names; empty: the job as a whole
   Time at = 0;       // ms since the epoch
   std::string text;  // "afterok:7", for listings and event logs
 
@@ -41,36 +41,36 @@ struct Dependency {
 // invalid_argument with the pointer.
 Result<std::vector<Dependency>> read_dependencies(const nlohmann::json& system);
 
-// What is known of the job that a dependency names.
+// The state of the job that a dependency names.
 struct TargetState {
   bool started = false;
-  std::string result = {};  // empty: it is active
-  std::string name = {};    // "7.12"; empty: the number that the dependency has
-  bool fell = false;        // it never ran, as what it waited for itself cannot happen any more
+  std::string result = {};  // empty: the job is active
+  std::string name = {};    // "7.12"; empty: the number in the dependency
+  bool fell = false;        // the job never ran, as its own dependency cannot be met any more
 };
 
-// How one dependency stands, or all of a job's together.
+// The state of one dependency, or of all of a job's together.
 struct Standing {
   enum class Verdict : std::uint8_t { met, open, impossible };
   Verdict verdict = Verdict::met;
-  std::string text;  // what is waited for, or why it will never happen
+  std::string text;  // what is missing, or why it will never happen
 };
-// Of the schemes that name a job, but for aftercorr, and begin_time.
+// Judges begin_time, and the schemes that name a job, except aftercorr.
 Standing judge(const Dependency& dependency, const TargetState& target, Time now);
 
-// Who waits for whom or when: whom to look at again when a job starts or ends.
+// Which jobs wait for which job or time: the jobs to look at when a job starts or ends.
 class WaitingRoom {
  public:
   void wait_for(JobId target, JobId waiter) { by_target_.emplace(target, waiter); }
   void wait_until(Time when, JobId waiter) { by_time_.emplace(when, waiter); }
-  // `target` has started or ended: who waits for it is looked at in the next turn, and has to
+  // `target` has started or ended: its waiters are looked at in the next turn, and have to
   // wait_for() it again if that was not enough. O(waiters).
   void happened(JobId target) { happened(target, target); }
-  void happened(JobId first, JobId last);  // the same of several
+  void happened(JobId first, JobId last);  // likewise, for several targets
   void look_at(JobId waiter) { to_look_at_.insert(waiter); }
-  // Removes and returns whom to look at now. O(them).
+  // Removes and returns the jobs to look at now. O(jobs returned).
   std::set<JobId> called(Time now);
-  // When somebody is to be looked at without a job starting or ending; nullopt: never.
+  // When a job is to be looked at without another starting or ending; nullopt: never.
   std::optional<Time> next() const;
 
  private:

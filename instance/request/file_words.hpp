@@ -1,4 +1,4 @@
-// file_words.hpp - what {{WORD}}s may stand in the names of a job's files.
+// file_words.hpp - which {{WORD}}s the names of a job's files may have.
 #pragma once
 #include <string>
 
@@ -9,7 +9,7 @@ namespace holon::instance {
 enum class InFileOf { job, array, array_with_entries };
 
 // "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
-// Errors: invalid_argument with the word and those that are accepted.
+// Errors: invalid_argument with the word and the accepted ones.
 Status check_file_words(const std::string& file, InFileOf whose, const std::string& where);
 
 }  // namespace holon::instance

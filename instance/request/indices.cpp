@@ -20,7 +20,7 @@ std::uint64_t Indices::count() const {
   return before_.back() + last.last - last.first + 1;
 }
 
-// REQUIRES: there are so many.
+// REQUIRES: there are more than `place` indices.
 std::size_t Indices::range_at(std::uint64_t place) const {
   const auto behind = std::upper_bound(before_.begin(), before_.end(), place);
   return static_cast<std::size_t>(behind - before_.begin()) - 1;

@@ -1,5 +1,4 @@
-// indices.hpp - the indices of an array's tasks, where they are listed: which one stands at a
-// place.
+// indices.hpp - the indices of an array's tasks, if they are a list: which index is at which place.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -11,7 +10,7 @@
 
 namespace holon::instance {
 
-// Ascending, with as much beside them as lets each be found by its place.
+// A set of indices with what it takes to find each by its place, in ascending order.
 class Indices {
  public:
   Indices() = default;
@@ -23,18 +22,18 @@ class Indices {
   std::span<const Idset::Range> ranges() const { return set_.ranges(); }
   std::string str() const { return set_.str(); }
 
-  // nullopt: there are not so many. O(log ranges).
+  // The index at this place; nullopt: there are fewer. O(log ranges).
   std::optional<std::uint64_t> at(std::uint64_t place) const;
-  // So many from this place on are consecutive; 0: there are not so many. O(log ranges).
+  // How many indices from this place on are consecutive; 0: there are fewer. O(log ranges).
   std::uint64_t run_at(std::uint64_t place) const;
-  // nullopt: it is none of them. O(log ranges).
+  // The place of this index; nullopt: it is not in the list. O(log ranges).
   std::optional<std::uint64_t> place_of(std::uint64_t index) const;
 
  private:
   std::size_t range_at(std::uint64_t place) const;
 
   Idset set_;
-  std::vector<std::uint64_t> before_;  // so many stand before each range
+  std::vector<std::uint64_t> before_;  // how many indices are before each range
 };
 
 }  // namespace holon::instance

@@ -31,7 +31,7 @@ class Collector {
 
   void add(const resource::Share& share) {
     const auto v = graph_.find_uniq(share.uniq_id);
-    if (!v) return;  // a vertex that has been taken away since
+    if (!v) return;  // the vertex has been removed since
     if (share.exclusive) {
       for (const VertexId below : graph_.subtree(*v)) take(below);
     } else if (share.amount > 0 || is(*v, node_)) {
@@ -93,7 +93,7 @@ std::int64_t cores_of(const std::vector<PlacedNode>& nodes) {
   return total;
 }
 
-// A node has room for so many slots.
+// How many slots fit on a node.
 std::int64_t slots_on(const PlacedNode& node, const SlotShape& shape) {
   std::int64_t slots = INT64_MAX;
   const auto fit = [&](const std::vector<std::int64_t>& there, std::int64_t each) {
@@ -104,8 +104,8 @@ std::int64_t slots_on(const PlacedNode& node, const SlotShape& shape) {
   return slots;
 }
 
-// The tasks of each node go by these: slots, or cores. No tasks beyond the slots: as many slots as
-// tasks, of which the first nodes have the more.
+// Each node's weight for its tasks: its slots, or its cores. Not more slots than tasks; the first
+// nodes have more of them.
 std::vector<std::int64_t> weights_of(const std::vector<PlacedNode>& nodes, std::int64_t ntasks,
                                      const SlotShape& shape) {
   std::vector<std::int64_t> slots;
@@ -142,7 +142,7 @@ std::vector<std::int64_t> counts_of(const std::vector<PlacedNode>& nodes, std::i
   return counts;
 }
 
-// Its part of what a node has, in order; more tasks than that is are several to one.
+// The part of a node's ids for the i-th of n tasks, in order; with more tasks than ids they share.
 std::vector<std::int64_t> part_of(const std::vector<std::int64_t>& ids, std::size_t i,
                                   std::size_t n) {
   const std::size_t first = i * ids.size() / n;
@@ -227,7 +227,7 @@ std::vector<qmanager::HostUse> host_uses(const ResourceGraph& graph,
                                          const resource::Allocation& allocation) {
   const auto node = graph.words().types.find("node");
   const auto core = graph.words().types.find("core");
-  std::map<VertexId, std::int64_t> held;  // each once, though both it and what it is on are named
+  std::map<VertexId, std::int64_t> held;  // each once, even if it and one above it are named
   for (const auto& share : allocation.shares) {
     const auto v = graph.find_uniq(share.uniq_id);
     if (!v) continue;

@@ -14,10 +14,10 @@ namespace {
 
 using resource::amount_text;
 
-// Types in the order in which they stand in the request, each once.
+// Amounts by type, in the order of the request, each type once.
 using Amounts = std::vector<std::pair<std::string, std::int64_t>>;
 
-// Products and sums stop at a number that nobody reads any more.
+// Products and sums are bounded by a number that nobody reads any more.
 std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
   std::int64_t result = 0;
   const bool over =
@@ -25,7 +25,7 @@ std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
   return over ? INT64_MAX : result;
 }
 
-// Of whole nodes what stands on them is not counted: all of it is the job's.
+// What is on whole nodes is not counted: all of it is the job's.
 void count_up(const resource::Request& request, std::int64_t factor, bool count_slots,
               Amounts& amounts) {
   const bool counts = request.type != "slot" || count_slots;
@@ -44,7 +44,7 @@ void count_up(const resource::Request& request, std::int64_t factor, bool count_
   for (const resource::Request& child : request.with) count_up(child, n, count_slots, amounts);
 }
 
-// Tasks that do not divide evenly over nodes need no slot beyond their number.
+// Tasks that do not divide evenly over nodes need no more slots than tasks.
 void take_spare_from(Amounts& amounts, const resource::Jobspec& spec) {
   const std::int64_t spare = resource::spare_slots(spec);
   if (spare == 0 || spec.resources.front().exclusive == true) return;

@@ -1,4 +1,4 @@
-// request_text.hpp - what a job asks for, as a person would say it.
+// request_text.hpp - a job's request as a person would say it.
 #pragma once
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace holon::instance {
 
-// "2 nodes, 8 cores", "4 whole nodes", "4-16 slots of 2 cores", each with the memory, other
-// resources and consumables it wants: "1 core, 16 GiB of memory, 2 matlab". At the smallest counts,
-// but for a range of slots.
+// "2 nodes, 8 cores", "4 whole nodes", "4-16 slots of 2 cores", each with memory, other resources
+// and consumables: "1 core, 16 GiB of memory, 2 matlab". At the smallest counts, but for a range of
+// slots.
 std::string request_text(const resource::Jobspec& spec, const SchedulingOptions& wishes);
 
 }  // namespace holon::instance

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostMemory = std::int64_t{1} << 45;  // of each of as many tasks as may be
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 45;  // for each of the most tasks possible
 
 tl::unexpected<Error> misfit_wish(const std::string& key, const char* accepted) {
   return fail(Errc::invalid_argument, fmt::format("does not fit; {} is accepted", accepted),
@@ -181,7 +181,7 @@ std::optional<std::uint64_t> Array::place_of(std::uint64_t index) const {
 
 namespace {
 
-// Is one of its numbers above what a count may be?
+// Is one of the text's numbers larger than a count may be?
 bool has_too_large_number(std::string_view text) {
   constexpr std::string_view kDecimal = "0123456789";
   if (text.find_first_not_of("0123456789-,:[]") != std::string_view::npos) return false;
@@ -198,7 +198,7 @@ bool has_too_large_number(std::string_view text) {
 }  // namespace
 
 Result<resource::Count> read_slots(const std::string& word, std::string_view unit) {
-  // "-3" begins at 1, as Grid Engine has it.
+  // "-3" begins at 1, as in Grid Engine.
   const std::string text = word.size() > 1 && word.front() == '-' ? "1" + word : word;
   const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
     std::int64_t n = 0;

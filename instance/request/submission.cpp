@@ -23,8 +23,8 @@ namespace {
 
 using nlohmann::json;
 
-// A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
-// undefined here.
+// A product that stays in range: a request for 1e18 nodes of 1e18 cores must be refused later, not
+// overflow here.
 std::int64_t times(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? INT64_MAX / 4 : product;
@@ -113,7 +113,7 @@ Status read_file_mask(const json& options, Submission& s) {
               "/attributes/system/shell/options/umask");
 }
 
-// What a supervisor ends its instance in order for; another one would end it at once.
+// Supervisors end their instance in order at ending signals; any other would end it at once.
 Status check_warning(const Submission& s) {
   constexpr const char* kWhere = "/attributes/system/shell/options/signal";
   if (s.warn_signal == 0) return {};
@@ -148,7 +148,7 @@ Status read_distribution(const json& options, Submission& s) {
               "/attributes/system/shell/options/taskmap");
 }
 
-// RFC 14 has it in the task, too.
+// RFC 14 allows a distribution in the task, too.
 Status read_task_distribution(const resource::Task& task, Submission& s) {
   if (task.distribution.empty() || task.distribution == "block") return {};
   if (task.distribution != "cyclic")
@@ -202,7 +202,7 @@ Status check_mpi(const Submission& s) {
               "/attributes/system/shell/options/mpi");
 }
 
-// What other programs keep there may be anything; only what a policy can use is looked at.
+// Other programs may keep anything there; only what a policy can use is read.
 Status read_user_attributes(const json& attributes, Submission& s) {
   constexpr std::size_t kMost = 64;
   constexpr std::size_t kLongest = 1024;  // bytes, of a name and of a value
@@ -301,7 +301,7 @@ Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals
   const std::int64_t slots = std::max<std::int64_t>(totals.slots, 1);
   const std::int64_t tasks =
       task.total > 0 ? task.total : times(slots, std::max<std::int64_t>(task.per_slot, 1));
-  // Slots are bounded by the resources there are, what is put into them is not.
+  // The number of slots is bounded by the resources, that of tasks in them is not.
   if (tasks > kMaxTasks && tasks > slots)
     return fail(Errc::out_of_range,
                 fmt::format("{} tasks in {} slots; at most {} are accepted, or one a slot", tasks,
@@ -312,12 +312,12 @@ Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals
 
 namespace {
 
-// The kernel starts nothing whose arguments and environment have more than 6 MiB together.
+// The kernel starts no program whose arguments and environment exceed 6 MiB together.
 constexpr std::size_t kMostJobspec = std::size_t{8} << 20;
-// Of a name: every listing shows some of them.
+// Bytes of a name: every listing shows some of them.
 constexpr std::size_t kLongestJobName = 4096;
 
-// What is left of an attempt must not be missed by the next one.
+// A job may run again only if its next attempt needs nothing of an earlier one.
 Status check_requeue(const Submission& s) {
   constexpr const char* kWhere = "/attributes/system/holon/requeue";
   if (s.wishes.requeue == 0) return {};
@@ -418,8 +418,8 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
 namespace {
 
 Result<Submission> submission_of(const std::string& jobspec, bool is_instance, bool is_new) {
-  // YAML is for people and for files: its scanner keeps hundreds of bytes for each one of a line
-  // before anybody can look at how deep it nests.
+  // YAML is for people and for files: its scanner keeps hundreds of bytes for each byte of a line
+  // before anybody can check how deep it nests.
   const auto first = jobspec.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || jobspec[first] != '{')
     return fail(Errc::invalid_argument, "a jobspec is sent as JSON, as an object: {...}",
@@ -449,11 +449,11 @@ Result<Submission> submission_of(const std::string& jobspec, bool is_instance, b
   if (!tasks) return tl::unexpected(tasks.error());
   // A child instance is one process on each agent, however many slots it was given.
   s.ntasks = is_instance ? 1 : *tasks;
-  // However short: 0 would be no limit at all.
+  // At least 1, however short the limit is: 0 would be no limit at all.
   if (parsed->duration_seconds > 0)
     s.limit = std::max<Duration>(1, std::llround(std::min(parsed->duration_seconds, 1e12) * 1000));
   if (auto good = check_warning(s); !good) return tl::unexpected(good.error());
-  if (s.files) parsed->other_attributes.clear();  // all of it is read, and this is large
+  if (s.files) parsed->other_attributes.clear();  // all files are read, and this is large
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
 }

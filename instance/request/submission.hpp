@@ -1,5 +1,5 @@
-// submission.hpp - what equal jobs share: their jobspec, parsed once, and what is read out of it
-// for listings and agents.
+// submission.hpp - what equal jobs share: their jobspec, parsed once, and what listings and agents
+// need of it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -18,7 +18,7 @@
 
 namespace holon::instance {
 
-// Units a request adds up to, at its smallest counts.
+// The units of a request, added up at its smallest counts.
 struct Totals {
   std::int64_t nodes = 0, cores = 0, gpus = 0, slots = 0;
   bool operator==(const Totals&) const = default;
@@ -28,73 +28,73 @@ Totals totals_of(const resource::Jobspec& spec);
 // "2 cores", "1 node, 8 cores, 1 GPU"; "" for nothing.
 std::string describe(const Totals& totals);
 
-// Tasks of one job beyond one a slot: each costs the broker and the agent memory and a process.
+// The most tasks of a job beyond one a slot: each costs broker and agent memory and a process.
 inline constexpr std::int64_t kMaxTasks = 100'000;
 
-// Tasks a job that gets `totals` has. Errors: out_of_range (more than kMaxTasks and than slots),
-// unsupported (per_resource).
+// How many tasks a job has that gets `totals`. Errors: out_of_range (more than kMaxTasks and than
+// slots), unsupported (per_resource).
 Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
 
-// Which ranks the tasks of a node have: consecutive ones, or those that come to it when ranks are
-// dealt to the nodes in turn.
+// Which ranks the tasks of a node have: consecutive ones, or those that the node gets when ranks
+// are dealt to the nodes in turn.
 enum class Distribution : std::uint8_t { block, cyclic };
 
-// An array (wishes.array) has the number `first`, its `count` tasks have those behind it.
+// An array (wishes.array) has the number `first`; its `count` tasks have the numbers behind it.
 struct Submission {
   JobId first;
   std::uint64_t count = 1;
   bool is_instance = false;
   std::shared_ptr<const resource::Jobspec> spec;
-  std::vector<std::string> argv;  // what it runs instead of its spec's command; empty: that
+  std::vector<std::string> argv;  // replaces the command of its spec; empty: that
   std::string name;               // job.name, else the command's last path component
   std::string queue;
-  std::string command;    // for display, cut at 200 bytes or a little before, between characters
+  std::string command;    // for display, cut at 200 bytes or slightly less, between characters
   std::string resources;  // for display
   Totals totals;
   std::int64_t ntasks = 1;
-  Duration limit = 0;  // ms; 0: none asked for
+  Duration limit = 0;  // ms; 0: none requested
   // shell.options: files as asked for, "" for the default
   std::string input, output, error;
-  std::string input_tasks;   // whose standard input a client sends: "all" or an idset; "": nobody's
-  bool label = false;        // label-io
-  bool slurm_names = false;  // slurm-names: tasks find SLURM_* beside HOLON_*
-  bool kill_on_bad_exit = false;  // exit-on-error: a task that fails ends all
+  std::string input_tasks;        // ranks whose input a client sends: "all" or an idset; "": none
+  bool label = false;             // label-io
+  bool slurm_names = false;       // slurm-names: tasks get SLURM_* beside HOLON_*
+  bool kill_on_bad_exit = false;  // exit-on-error: a task that fails ends all tasks
   // shell.options.signal, as Flux has it: a signal to all tasks, ms before the limit; 0: none.
   int warn_signal = 0;
   Duration warn_before = 0;
   std::vector<std::string> rlimits;  // shell.options.rlimit: "nofile=4096", "core=unlimited"
-  int file_mask = -1;                // shell.options.umask, "027"; negative: none is asked for
+  int file_mask = -1;                // shell.options.umask, "027"; negative: none requested
   Distribution distribution = Distribution::block;  // shell.options.taskmap
-  std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
+  std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": that of the instance (job.mpi)
   SchedulingOptions wishes;
-  // attributes.user: what the submitter says about the job beside what it needs, for policies;
-  // null: nothing. Only texts and numbers are kept.
+  // attributes.user: the submitter's words about the job, for policies; null: none. Only texts and
+  // numbers are kept.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
-  // attributes.system.files: they are on each of its nodes while its tasks run; null: none.
+  // attributes.system.files: on each node of the job while its tasks run; null: none.
   std::shared_ptr<const std::vector<resource::AddedFile>> files;
   std::vector<Dependency> dependencies;
 };
 
-// Of this task of an array; nothing for the array as a whole, and for jobs that are no array.
-// REQUIRES: `id` is one of its.
+// The index of a task of an array; nullopt for the array as a whole, and for other jobs. REQUIRES:
+// `id` is one of the submission's.
 std::optional<std::int64_t> array_index(const Submission& submission, JobId id);
-// `text` with {{array.id}}, {{array.index}}, {{entry}} and {{entry.FIELD}} replaced, of a task of
-// an array; the same requirement. `in_path`: what an entry puts in is one part of a path.
+// `text` with {{array.id}}, {{array.index}}, {{entry}} and {{entry.FIELD}} replaced for a task of
+// an array. `in_path`: each entry becomes one component of a path. REQUIRES: as above.
 std::string with_words_of(const Submission& submission, JobId id, const std::string& text,
                           bool in_path = false);
-// What a task of an array was given (HOLON_ENTRY); "": nothing. The same requirement.
+// The entry of a task of an array (HOLON_ENTRY); "": none. REQUIRES: as above.
 std::string entry_of(const Submission& submission, JobId id);
-// HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY, and what Slurm calls these
-// where it is asked for; the same requirement.
+// HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY, and Slurm's names for them if
+// asked for. REQUIRES: as above.
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id);
 
-// It runs another command than its spec says. REQUIRES: argv is not empty.
+// Replaces the command of the spec. REQUIRES: argv is not empty.
 void set_command(Submission& submission, std::vector<std::string> argv);
 
-// Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
-// not fit), and those of task_count.
+// Parses a jobspec and reads it. Errors: invalid_argument (the jobspec; no command; attributes of
+// ours that do not fit), and those of task_count.
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
-// The same of a journal: the jobspec was within its bounds when it came, and may have grown since.
+// Likewise for a journal: the jobspec was within its bounds when it came, and may have grown since.
 Result<Submission> kept_submission(const std::string& jobspec, bool is_instance);
 
 }  // namespace holon::instance

@@ -11,7 +11,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kReasonsNamed = 4;  // in one answer
+constexpr std::size_t kReasonsNamed = 4;  // named in one answer
 
 std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
   std::set<std::string> hosts;
@@ -28,7 +28,7 @@ void add(std::vector<KeptDrain>& all, const Drains::ByHost& drains, bool above) 
 
 Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) const {
   const std::set<std::string> here = hosts_of(store_.graph());
-  // Of a list that is longer than that of the nodes, one of the first so many is unknown.
+  // If more hosts are listed than there are nodes, one of the first n + 1 is unknown.
   const bool too_many = hosts.count() > here.size();
   std::vector<std::string> names;
   Hostlist unknown;
@@ -92,7 +92,7 @@ void Drains::follow(ByHost above) {
   apply();
 }
 
-// What an instance above says of a node comes before what was said here.
+// The reason given by an instance above comes before the one given here.
 std::string Drains::reasons() const {
   ByHost all = above_;
   all.insert(here_.begin(), here_.end());

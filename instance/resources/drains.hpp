@@ -1,5 +1,5 @@
-// drains.hpp - which nodes take no new work, as an operator of this instance or of one above it
-// said. Kept in the journal, so that a drained node stays so whatever happens to the broker.
+// drains.hpp - which nodes take no new work, by order of an operator of this instance or of one
+// above it. Kept in the journal, so that a drained node stays so whatever happens to the broker.
 #pragma once
 #include <map>
 #include <string>
@@ -16,7 +16,7 @@
 namespace holon::instance {
 
 struct Drain {
-  std::string reason;  // for people; empty: nobody said
+  std::string reason;  // for people; empty: none was given
   Time since = 0;      // by the wall clock
   NodeLeave leave = NodeLeave::stays;
 };
@@ -25,26 +25,26 @@ class Drains {
  public:
   using ByHost = std::map<std::string, Drain>;
 
-  // All must outlive it.
+  // All arguments must outlive it.
   Drains(Journal& journal, resource::ResourceStore& store, JobManager& jobs)
       : journal_(journal), store_(store), jobs_(jobs) {}
 
-  // Drains again what was drained. Call when recovered jobs hold their nodes. Errors: system.
+  // Restores the drains of the journal. Call when recovered jobs hold their nodes. Errors: system.
   Status restore();
-  // All or none of them. Who is drained already keeps its reason where there is no other one, and
-  // leaves where it was about to. Errors: not_found (no such node here), invalid_argument (an
-  // instance above drained it, which alone can end that; more hosts than there are nodes).
+  // All hosts or none. A node that is drained already keeps its reason if no other is given, and
+  // leaves if it was about to. Errors: not_found (no such node here), invalid_argument (an instance
+  // above drained it, which alone can end that; more hosts than there are nodes).
   Status drain(const Hostlist& hosts, const Drain& why);
   Status undrain(const Hostlist& hosts);
-  // The same of one host, whose node need not be here.
+  // Undrains one host, whose node need not be here.
   void lift(const std::string& host);
-  // A node has come that may have been drained while it was away.
+  // A node has come, which may have been drained while it was away.
   void node_came() { apply(); }
-  // What is drained in the instances above; hosts that are not here are passed over.
+  // Takes what is drained in the instances above; hosts that are not here are ignored.
   void follow(ByHost above);
 
-  // Who is drained for which reason, for people: "node[0-1]: bad fan; node7: no reason was given".
-  // Empty where nobody gave any.
+  // Which nodes are drained and why, for people: "node[0-1]: bad fan; node7: no reason was given".
+  // Empty if no reason was given at all.
   std::string reasons() const;
 
   const ByHost& here() const { return here_; }
@@ -53,7 +53,7 @@ class Drains {
  private:
   Result<std::vector<std::string>> nodes_among(const Hostlist& hosts) const;
   void keep();
-  // The store is told the difference.
+  // Tells the store what has changed.
   void apply();
 
   Journal& journal_;

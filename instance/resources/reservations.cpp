@@ -1,13 +1,13 @@
-// The journal keeps what was asked for, also of those taken back whose jobs have not ended yet; the
-// units held are among its allocations, under the same number. The highest number ever given to one
-// is kept, too: no job may get it again.
+// The journal keeps requests, even those of cancelled reservations whose jobs have not ended yet;
+// the units held are among its allocations, under the same number. The highest number ever given to
+// a reservation is kept, too: no job may get it again.
 //
-// What is asked for is kept as people said it, by the wall clock; what is held is in instance time.
-// A clock that is set does not move what is held, since all around it is planned for where it is; a
-// stopped instance that is started again goes by what people said.
+// Requests are kept by the wall clock, as people made them; holdings are in instance time. A clock
+// that is set does not move a holding, since everything around it is planned for its place; an
+// instance that is started again goes by the requests.
 //
-// One that is over, or was taken back, stays until the scheduler lets it go: its jobs may still be
-// in their grace, and a broker that is started then has to hold what they hold.
+// A reservation that is over, or cancelled, stays until the scheduler lets it go: its jobs may
+// still be in their grace, and a broker that is started then has to hold what they hold.
 #include "instance/resources/reservations.hpp"
 
 #include <fmt/core.h>
@@ -71,8 +71,8 @@ Status Reservations::recover(Time now, bool fresh) {
   return {};
 }
 
-// A damaged journal is repaired before another broker begins on it: what makes no sense even then is
-// given up.
+// A damaged journal is repaired before another broker begins on it: a reservation that makes no
+// sense even then is given up.
 Status Reservations::lose(JobId id, const Error& why) {
   if (why.code == Errc::system) return tl::unexpected(why);
   const std::string words = fmt::format("advance reservation {}: {}", id.value(), to_string(why));
@@ -81,7 +81,7 @@ Status Reservations::lose(JobId id, const Error& why) {
   return {};
 }
 
-// With the very units it had: its jobs run on them.
+// Holds the same units as before: the reservation's jobs run on them.
 Status Reservations::hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled,
                                 Time now) {
   const auto allocation = journal_.allocation(id);

@@ -1,5 +1,5 @@
-// reservations.hpp - the advance reservations of an instance, kept in its journal: what the
-// scheduler holds for them is held again after a restart.
+// reservations.hpp - the advance reservations of an instance, kept in its journal: after a restart
+// the scheduler holds the same units for them.
 #pragma once
 #include <map>
 #include <set>
@@ -13,22 +13,22 @@ namespace holon::instance {
 
 class Reservations {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   Reservations(Journal& journal, qmanager::Scheduler& scheduler, JobManager& jobs)
       : journal_(journal), scheduler_(scheduler), jobs_(jobs) {}
 
-  // Call before the jobs are recovered: some run within one, also within one that is over.
-  // `fresh`: nothing runs, and the resources may be others: they are made anew, those that cannot
-  // be are dropped with a warning. Errors: system, and what the journal holds that does not fit the
-  // resources.
+  // Call before the jobs are recovered: some run within a reservation, even one that is over.
+  // `fresh`: nothing runs, and the resources may be others: reservations are made anew, and dropped
+  // with a warning where that is impossible. Errors: system, and entries of the journal that do not
+  // fit the resources.
   Status recover(Time now, bool fresh);
   // Errors: unsatisfiable (refused, with the reason), invalid_argument, not_found (queue).
   Result<JobId> add(const msg::ReserveRequest& request, Time now);
-  // Their running jobs are cancelled. All or none. Errors: not_found (never made, over, or taken
-  // back before).
+  // Removes reservations, all or none, and cancels their running jobs. Errors: not_found (never
+  // made, over, or removed before).
   Status remove(const std::vector<JobId>& ids, Time now);
 
-  // "" where there is none of that number.
+  // The name of a reservation; "": there is none of that number.
   std::string name_of(JobId id) const;
 
  private:
@@ -44,7 +44,7 @@ class Reservations {
   qmanager::Scheduler& scheduler_;
   JobManager& jobs_;
   std::map<JobId, msg::ReserveRequest> known_;
-  std::set<JobId> cancelled_;  // of the known ones
+  std::set<JobId> cancelled_;  // cancelled ones of known_
 };
 
 }  // namespace holon::instance

@@ -61,7 +61,7 @@ Error error_of(const SQLite::Exception& e, const std::string& file) {
 struct ResourceDatabase::State {
   SQLite::Database db;
   std::string file;
-  // What was saved last: the store it was, and how far its changes had come.
+  // The store that was last saved, and how far its changes had come.
   std::shared_ptr<const void> saved{};
   std::uint64_t token = 0;
   std::uint64_t shape = 0;
@@ -75,7 +75,7 @@ struct ResourceDatabase::State {
     for (const JobId job : store.jobs()) writer.holding(*store.holding(job));
   }
 
-  // A job has changed if anything it holds has.
+  // Writes changed jobs: those of which anything held has changed.
   void save_changed(RowWriter& writer, const ResourceStore& store) const {
     const ResourceGraph& graph = store.graph();
     const auto changed = store.changed_since(token);

@@ -1,4 +1,4 @@
-// resource_database.hpp - RFC 16's database: what there is and who holds it when, in one SQLite
+// resource_database.hpp - RFC 16's database: the resources and who holds them when, in one SQLite
 // file that other programs can read too.
 //
 // Tables: meta (options, subsystems), vertices with properties, paths and edges of other
@@ -15,19 +15,19 @@ namespace holon::instance {
 
 class ResourceDatabase {
  public:
-  enum class Open { existing, create };  // create: also if the file is there
+  enum class Open { existing, create };  // create: also if the file exists
   enum class Extent { all, changed };
 
   // Errors: not_found (existing: there is no such file), invalid_argument (another program's
-  // database, another version, no database), busy (locked), system; the file is the place.
+  // database, another version, no database), busy (locked), system; all with the file as the place.
   static Result<ResourceDatabase> open(const std::string& file, Open how);
   ResourceDatabase(ResourceDatabase&&) noexcept;
   ResourceDatabase& operator=(ResourceDatabase&&) noexcept;
   ~ResourceDatabase();
 
-  // Writes the store, or what has changed in it since this object saved it last; the first save of
-  // a store writes all. All or nothing. O(V + what is held); `changed`: O(changes + what is held)
-  // to look, and writes changes only. Errors: busy, system.
+  // Writes the store, or what has changed in it since this object last saved it; the first save of
+  // a store writes all. All or nothing. O(V + holdings); `changed`: O(changes + holdings) to look,
+  // and writes changes only. Errors: busy, system.
   Status save(const resource::ResourceStore& store, Extent extent);
 
   // The store as it was saved: graph, options, allocations and reservations. Errors:

@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kRowTables[] = {"meta",  "vertices",    "properties", "paths",
                                       "edges", "allocations", "shares",     "labels"};
 
-// The column `up` of a vertex; 1 where it is simply up.
+// Values of a vertex's column `up`; 1: it is up and not drained.
 constexpr std::int64_t kDown = 0;
 constexpr std::int64_t kDrained = 2;
 

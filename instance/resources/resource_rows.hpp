@@ -21,7 +21,7 @@
 
 namespace holon::instance {
 
-// A prepared statement; each call is one row.
+// A prepared statement; each call runs it for one row.
 class RowStatement {
  public:
   RowStatement(SQLite::Database& db, const char* sql) : statement_(db, sql) {}
@@ -40,7 +40,7 @@ class RowStatement {
   void bind(int place, std::string_view text) { statement_.bind(place, std::string(text)); }
   template <class T>
   void bind(int place, const std::optional<T>& value) {
-    if (value) bind(place, *value);  // else it stays NULL
+    if (value) bind(place, *value);  // else the value stays NULL
   }
   SQLite::Statement statement_;
 };
@@ -53,7 +53,7 @@ class RowWriter {
   void clear();
   void meta();
   void vertex(resource::VertexId v);
-  // Edges of other subsystems; rows of vertices that are gone go.
+  // Writes edges of other subsystems; removes rows of vertices that are gone.
   void shape();
   void holding(const resource::Holding& holding);
   void drop(JobId job);
@@ -74,7 +74,7 @@ class RowWriter {
   RowStatement drop_labels_{db_, "DELETE FROM labels WHERE job=?"};
 };
 
-// Errors of all: invalid_argument with the table and row, for what no save has written.
+// Errors of all: invalid_argument with the table and row, for rows that no save has written.
 class RowReader {
  public:
   explicit RowReader(const SQLite::Database& db) : db_(db) {}

@@ -39,7 +39,7 @@ Result<ResourceSource> read_database(const std::string& file) {
   return ResourceSource{"jgf", resource::write_jgf(store->graph()), false};
 }
 
-// Whoever wrote a brace meant JSON, of whatever kind: the reader of one says where it is not.
+// A file that begins with a brace is meant as JSON: the reader of JGF says where it fails.
 tl::unexpected<Error> unreadable_json(const std::string& text, const std::string& file) {
   const auto read = resource::read_jgf(text);
   const Error why = read ? Error{Errc::invalid_argument, "not JSON", ""} : read.error();
@@ -47,7 +47,7 @@ tl::unexpected<Error> unreadable_json(const std::string& text, const std::string
               "--resources " + file + (why.where.empty() ? "" : ": " + why.where));
 }
 
-// What a file holds, by its first bytes and top-level keys.
+// The kind of a file, by its first bytes and top-level keys.
 Result<std::string> kind_of(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && text[first] == '<') return "hwloc";
@@ -190,7 +190,7 @@ Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
 
 namespace {
 
-// "nodes=1/cores=8" as it is meant: types have their names in the singular.
+// "nodes=1/cores=8" with singular names, as types have.
 std::string without_plurals(const std::string& shape) {
   static const std::regex plural("(^|[/,])(cluster|rack|node|socket|numanode|core|gpu)s=");
   return std::regex_replace(shape, plural, "$1$2=");

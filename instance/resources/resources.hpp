@@ -1,4 +1,4 @@
-// resources.hpp - what an instance has: read once from the command line's word, hwloc or the
+// resources.hpp - the resources of an instance: read once from the command line, hwloc or the
 // parent's grant, kept in the journal as text, and read again from there by every later broker, so
 // that vertices keep their numbers.
 #pragma once
@@ -25,25 +25,23 @@ struct ResourceSource {
   bool bind = false;  // core numbers are those of this machine
 };
 
-// What an agent says of its node.
+// An agent's description of its node.
 struct NodeTopology {
   std::uint32_t rank = 0;
   std::string host, xml;
-  std::string digest = {};  // of `xml`, where that is "": one that the instance may know
+  std::string digest = {};  // of `xml`; with "" there, the digest of a known topology
 };
-// `own`, of the node of rank 0, and the others' nodes: one source, with equal topologies once
-// (launch/topology.hpp).
-// `own_host`: what the node of rank 0 is called; "": as it calls itself.
+// One source from `own`, of the node of rank 0, and the others' nodes, with equal topologies once
+// (launch/topology.hpp). `own_host`: the name of the node of rank 0; "": its own name.
 ResourceSource with_other_nodes(const ResourceSource& own, const std::string& own_host,
                                 const std::vector<NodeTopology>& others);
-// The same of a source that was read, with another node behind those it has. `own_host`: what the
-// node of rank 0 is called, where it is the only one so far. Errors: unsupported (it is not made of
-// topologies).
+// A source with another node behind those it has. `own_host`: the name of the node of rank 0, if
+// that is the only one so far. Errors: unsupported (the source is not made of topologies).
 Result<ResourceSource> with_another_node(const ResourceSource& source, const std::string& own_host,
                                          const NodeTopology& node);
 // The topology with this digest among those of `source`; "": there is none.
 std::string topology_in(const ResourceSource& source, const std::string& digest);
-// Of that node alone, to be added to the graph that was read from `source`. Errors:
+// The graph of that node alone, to be added to the graph that was read from `source`. Errors:
 // invalid_argument (not a topology).
 Result<resource::GraphSpec> read_node(const NodeTopology& node);
 // The ranks of the agents that stand for its nodes, ascending; `expected`: how many there are to
@@ -57,17 +55,17 @@ inline constexpr const char* kThisMachine = "hwloc";
 // empty or kThisMachine: this machine, with `most_memory` bytes (0: all it has). Errors:
 // invalid_argument, not_found, system.
 Result<ResourceSource> find_resources(const std::string& word, std::uint64_t most_memory = 0);
-// Whether it could be used, before anything is started with it. Errors: those of find_resources()
-// and read_resources(); a shape without cores.
+// Could these resources be used? Checked before anything is started. Errors: those of
+// find_resources() and read_resources(); a shape without cores.
 Status check_resources(const std::string& word);
-// Whether something among them has each property that a queue requires: otherwise every job of that
-// queue would be refused, one by one. Errors: invalid_argument with the key.
+// Has something among the resources each property that a queue requires? Otherwise every job of
+// that queue would be refused, one by one. Errors: invalid_argument with the key.
 Status check_required(const std::string& word, const qmanager::SchedulerConfig& config);
 
 // Errors: invalid_argument with the place.
 Result<resource::GraphSpec> read_resources(const ResourceSource& source);
 
-// What `allocation` holds of `graph` as a JGF to be granted.
+// The part of `graph` that `allocation` holds, as a JGF to be granted.
 Result<std::string> grant_text(const resource::ResourceGraph& graph,
                                const resource::Allocation& allocation);
 

@@ -8,7 +8,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::uint64_t kTasksAtOnce = 2'000;  // whose ends are read in a portion
+constexpr std::uint64_t kTasksAtOnce = 2'000;  // tasks whose ends are read in a portion
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void ArrayService::tasks(const transport::Request& request) const {
   const auto numbers = shape->numbers_of(*indices);
   if (!numbers) return request.fail({numbers.error().code, numbers.error().what, "indices"});
   if (ask->results.empty()) return answer(request, *shape, *numbers);
-  // How each ended is in the journal, a row for each that began.
+  // The journal has how each task ended, a row for each that began.
   struct Search {
     std::uint64_t done = 0;
     Idset found;

@@ -13,12 +13,12 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
+constexpr std::int64_t kPortions = 4'000;  // us of a turn for work in portions
 
 constexpr Duration kWalltimePatience = 60'000;  // for the first answer about a node's batch job
 
-// An agent that finds no broker ends its jobs itself, each with its grace. One on another node may
-// be gone with it, and nothing is given to its node before it has come back and ended them.
+// An agent that finds no broker ends its jobs itself, each with its grace. An agent on another node
+// may be gone with its node, which gets nothing before it has come back and ended them.
 Duration given_up_after(const config::Config& config, bool is_far) {
   if (is_far && config.rejoin_timeout > 0) return config.rejoin_timeout;
   if (config.orphan_timeout == 0) return 0;
@@ -116,8 +116,8 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
                                                    AfterCommit& after_commit, Identity identity,
                                                    resource::ResourceStore store,
                                                    ParentLink* parent, const Beginning& beginning) {
-  // The scheduler keeps a reference to the store, so the store must be where it stays before the
-  // scheduler is made.
+  // The scheduler keeps a reference to the store, so the store must be in its final place before
+  // the scheduler is made.
   auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
   qmanager::SchedulerConfig settings = config.scheduler;
   settings.tell_waits = false;  // outlook() is asked when somebody looks at a job
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   settings.show_length = duration_text;
   settings.wall_time = [&clock](Time when) { return clock.wall(when); };
   settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
-  const auto made = std::make_shared<const Instance*>();  // known when the scheduler is
+  const auto made = std::make_shared<const Instance*>();  // set once the instance exists
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
   if (grows) settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
@@ -144,17 +144,17 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   };
   core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
   if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
-  // Before reservations, which are made anew here beside what is drained. Where they are held
-  // again, their jobs are, too, on drained nodes as on others.
+  // Before reservations, which are made anew here beside drained nodes. Where reservations are held
+  // again, so are their jobs, on drained nodes as on others.
   if (beginning.fresh)
     if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   if (auto within = core->policies.restore_within(); !within) return tl::unexpected(within.error());
-  // Before the jobs, of which some wait for what these bring.
+  // Before the jobs, some of which wait for nodes that provisions bring.
   if (auto known = core->provisions.restore(beginning.fresh); !known)
     return tl::unexpected(known.error());
-  // Before the jobs: one that was a child is over only when what the child left is taken over.
+  // Before the jobs: a job that was a child is over only when its records are taken over.
   if (auto known = core->children.recover(reactor.now()); !known)
     return tl::unexpected(known.error());
   if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
@@ -192,7 +192,7 @@ TaskSettings Instance::task_settings() {
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
   settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
-  // Where all are one user, nobody reaches for what is another's here.
+  // Where all jobs are one user's, nobody asks for what belongs to another here.
   if (identity.serves_users)
     settings.denied = [this](const ActiveJob& job, const std::string& why) {
       task_denied(job, why);
@@ -203,7 +203,7 @@ TaskSettings Instance::task_settings() {
   return settings;
 }
 
-// Once a user and minute: an array may have a million tasks that each name what is another's.
+// Reported once a user and minute: each of an array's million tasks may name another's files.
 void Instance::task_denied(const ActiveJob& job, const std::string& why) {
   const std::string& user = job.life.user;
   const std::string named = fmt::format("job {}", job.id.value());
@@ -270,8 +270,8 @@ std::string Instance::awaited_nodes() const {
   return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
 }
 
-// A job that is not over runs again, and its output is to go on where this attempt's ends. What has
-// files goes on there: a row of the log would be read instead of them.
+// A job that is not over runs again, and its output continues where this attempt's ends. A job with
+// files continues there: a row of the log would be read instead of them.
 Status Instance::keep_output(JobId job, const LoggedOutput& written, bool again) {
   if (again && output_log.is_left_with_agent(job))
     return fail(Errc::system, "it could not be written at the job's end");
@@ -287,7 +287,7 @@ std::string Instance::reasons_of_outage() const {
   return drained + (drained.empty() || away.empty() ? "" : "; ") + away;
 }
 
-// Its processes run on, or are gone, where an agent is away.
+// Where an agent is away, the job's processes may run on or be gone.
 std::string Instance::doubt(const ActiveJob& job) const {
   if (offline.none() || !job.allocation) return {};
   const auto& graph = store->graph();
@@ -306,7 +306,7 @@ std::optional<Time> Instance::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
   const auto next_away = offline.turn(now);
-  // First: the end of a node that has just come back may be past.
+  // Comes first: the end of a node that has just come back may be past.
   leaving_nodes.look_after_all();
   const auto next_end = node_ends.turn(clock.wall(now), now);
   leaving_nodes.turn();
@@ -360,7 +360,7 @@ void Instance::happened(JobId job, const Event& event) {
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 
-// What is above hears of an array as a whole.
+// The parent hears of an array as a whole.
 void Instance::changed(const ActiveJob& job) {
   if (parent_ == nullptr) return;
   parent_->changed(jobs.path_of(is_array_task(job) ? array_of(job) : job.id));
@@ -375,7 +375,7 @@ void Instance::limit_changed(const ActiveJob& job) {
   });
 }
 
-// Told again as its tasks start: who is not there yet hears nothing.
+// Agents are told again as the job's tasks start: an agent that is away hears nothing now.
 void Instance::preempted(const ActiveJob& job) {
   if (job.submission->wishes.checkpoint_signal == 0) return;
   after_commit.add([this, id = job.id] {

@@ -1,8 +1,8 @@
 // instance.hpp - a broker that has its resources: the jobs and everybody who has to hear of them,
 // put together.
 //
-// It is the JobManager's Outside: what happens to a job is passed on to the agent, to clients that
-// watch, to the parent.
+// It is the JobManager's Outside: what happens to a job is passed on to the agents, to clients that
+// watch, and to the parent.
 #pragma once
 #include <functional>
 #include <memory>
@@ -47,8 +47,8 @@ namespace holon::instance {
 
 class Instance final : public Outside {
  public:
-  // Errors: as of Scheduler::create and of a journal that does not fit the resources. `parent` may
-  // be null.
+  // Errors: those of Scheduler::create and of a journal that does not fit the resources. `parent`
+  // may be null.
   static Result<std::unique_ptr<Instance>> create(transport::Reactor& reactor, InstanceClock& clock,
                                                   transport::Server& server, Journal& journal,
                                                   const config::Config& config,
@@ -56,15 +56,15 @@ class Instance final : public Outside {
                                                   resource::ResourceStore store, ParentLink* parent,
                                                   const Beginning& beginning);
 
-  // The journal cannot be written, and `why`: nothing is started, and all that waits says so.
+  // The journal cannot be written, because of `why`: nothing is started, and waiting jobs say so.
   void only_list(const std::string& why);
   bool read_only() const { return read_only_; }
-  // Before the commit: schedules. Returns when the next turn is needed at the latest.
+  // Call before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);
-  // Can an end in order go on only when there is an agent beside the broker? To say what has become
-  // of jobs that run, and to take back what is queued in a batch system.
+  // Can an orderly end continue only with an agent beside the broker? The agent tells what has
+  // become of running jobs, and takes back what is queued in a batch system.
   bool needs_agent_to_end() const;
-  // After the commit.
+  // Call after the commit.
   void flush() { agents.flush(); }
 
   void set_lease(Time end, Time now);
@@ -80,7 +80,7 @@ class Instance final : public Outside {
   void run_is_over(const ActiveJob& job) override { agents.forget(job); }
   void preempted(const ActiveJob& job) override;
 
-  bool ending = false;  // the instance is
+  bool ending = false;  // the instance is ending
   Identity identity;
   InstanceClock& clock;
   const config::Config& config;
@@ -110,12 +110,12 @@ class Instance final : public Outside {
   OutputStreams outputs;
   Retention retention;
   InputStreams inputs;
-  std::optional<ScheduleLog> schedule_log;  // where it is asked for
+  std::optional<ScheduleLog> schedule_log;  // only if configured
   Journal& journal;
   AfterCommit& after_commit;
   Records records;
   NodeView node_view;
-  // The agent of this rank has been away for too long: what ran there has failed. Called in a turn.
+  // Called in a turn: the agent of this rank has been away for too long, and its tasks have failed.
   std::function<void(std::uint32_t rank)> on_node_lost = [](std::uint32_t) {};
   std::function<void(JobId)> on_child_ended = [](JobId) {};
   std::function<void()> on_event = [] {};  // an event of some job was journalled

@@ -21,7 +21,7 @@ using transport::pack;
 using transport::unpack;
 
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
-constexpr std::size_t kRangesAtOnce = 200;         // of tasks that wait, in one portion
+constexpr std::size_t kRangesAtOnce = 200;         // of waiting tasks, in one portion
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
 
 template <class Reply>
@@ -108,7 +108,7 @@ void JobService::info(const Request& request) {
   const auto events = uses_.journal.events_of(id);
   const auto allocation = uses_.journal.allocation(id);
   if (!allocation) return request.fail(allocation.error());
-  // Of a job that a damaged journal has lost there is its record alone.
+  // A job that a damaged journal has lost has only its record.
   const bool lost = !batch && batch.error().code == Errc::not_found;
   if (!batch && !lost) return request.fail(batch.error());
   if (!events && !lost) return request.fail(events.error());
@@ -158,16 +158,16 @@ void JobService::cancel(const Request& request) {
   if (step()) uses_.portions.add(request, step);
 }
 
-// What is left to be cancelled of ranges of numbers.
+// The rest of a request to cancel ranges of numbers.
 struct JobService::Cancelling {
   std::string note;
   std::vector<JobManager::NumberRun> runs;  // tasks of arrays that are not over; the last one first
-  std::optional<Idset> held;                // of that one, tasks that wait; nullopt: not looked at
+  std::optional<Idset> held;                // waiting tasks of the last run; nullopt: not looked at
   Ids ids;                                  // jobs, in the order in which they are ended
-  std::size_t next = 0;                     // of these
+  std::size_t next = 0;                     // the next of `ids`
 };
 
-// Tasks that wait go first, as in in_order_of_ends(). A range costs as much as one task.
+// Waiting tasks go first, as in in_order_of_ends(). A range costs as much as one task.
 void JobService::cancel_numbers(const Request& request, const msg::CancelRequest& ask) {
   const auto numbers = Idset::parse(ask.numbers);
   if (!numbers || ask.all || !ask.ids.empty())
@@ -208,7 +208,7 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
   if (step()) uses_.portions.add(request, step);
 }
 
-// A portion. False: that was all.
+// Cancels one portion. False: all is cancelled.
 bool JobService::cancel_some(Cancelling& all) {
   if (!all.runs.empty()) {
     const auto& run = all.runs.back();
@@ -231,7 +231,7 @@ bool JobService::cancel_some(Cancelling& all) {
   return all.next < all.ids.size();
 }
 
-// Tasks end with their arrays.
+// Ids of all active jobs, without tasks of arrays, which end with their arrays.
 JobService::Ids JobService::all_active(const std::optional<std::string>& user) const {
   Ids ids;
   for (const auto& [id, job] : uses_.jobs.active())
@@ -240,8 +240,8 @@ JobService::Ids JobService::all_active(const std::optional<std::string>& user) c
 }
 
 // Waiting jobs before running ones, since a running job that ends gives its cores to a waiting one,
-// and the latest of them first: a job comes after those that it depends on, and would fail with
-// them. Both may be in a later portion of the same request.
+// and the latest first: a job comes after those that it depends on, and would fail with them. Both
+// may be in a later portion of the same request.
 JobService::Ids JobService::in_order_of_ends(Ids ids) const {
   std::sort(ids.begin(), ids.end(), std::greater<>());
   std::stable_partition(ids.begin(), ids.end(), [this](std::uint64_t id) {
@@ -251,7 +251,7 @@ JobService::Ids JobService::in_order_of_ends(Ids ids) const {
   return ids;
 }
 
-// Errors: not_found, of one of them.
+// Errors: not_found (one of the ids).
 Status JobService::sort_by_life(const Ids& ids, msg::CancelReply& reply) const {
   for (const auto id : ids) {
     if (uses_.jobs.is_active(JobId(id))) {

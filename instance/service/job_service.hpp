@@ -1,4 +1,4 @@
-// job_service.hpp - the requests that bring jobs, look at one, and end them (msg/instance.hpp).
+// job_service.hpp - the requests that submit jobs, look at one, and end them (msg/instance.hpp).
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -32,8 +32,8 @@ class JobService {
     AfterCommit& after_commit;
   };
   struct Hooks {
-    std::function<bool()> ending;  // the instance ends, and takes no more jobs
-    // Whose jobs alone the sender sees; nullopt: all.
+    std::function<bool()> ending;  // the instance is ending, and takes no more jobs
+    // The only user whose jobs the sender may see; nullopt: all users.
     std::function<std::optional<std::string>(const transport::Request&)> viewer;
     std::function<void(JobId)> instance_submitted;
   };

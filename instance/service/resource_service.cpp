@@ -29,8 +29,8 @@ std::set<std::string> busy_hosts(const resource::ResourceGraph& graph, const Job
   return hosts;
 }
 
-// Of each type that has cores below it, how many nobody has anything of: a node on which one core
-// is in use is not free.
+// By type, for vertices with cores below them: how many have nothing in use. A node on which one
+// core is in use is not free.
 std::map<std::string, std::int64_t> idle_containers(const resource::ResourceGraph& graph,
                                                     const JobManager& jobs) {
   std::set<resource::VertexId> used, containers;
@@ -67,7 +67,7 @@ void ResourceService::list(const Request& request) {
   const auto& graph = uses_.store.graph();
   const Time now = reactor_.now();
   msg::ResourceReply reply;
-  std::set<resource::VertexId> down;  // with what is below
+  std::set<resource::VertexId> down;  // with all vertices below
   for (const auto v : graph.in_preorder())
     if (!graph[v].up)
       for (const auto below : graph.subtree(v)) down.insert(below);
@@ -105,7 +105,7 @@ void ResourceService::drain(const Request& request) {
   uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
-// "drain" of the instance above.
+// Handles "drain" of the instance above.
 void ResourceService::follow(const Request& request) {
   const auto told = unpack<msg::DrainedAbove>(request.payload());
   if (!told) return request.fail(told.error());

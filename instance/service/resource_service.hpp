@@ -25,7 +25,7 @@ class ResourceService {
   ResourceService(transport::Reactor& reactor, transport::Server& server, Uses uses)
       : reactor_(reactor), server_(server), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
-  // A child that has just connected follows what is drained here.
+  // Tells a child that has just connected what is drained here.
   void tell_drains(JobId child);
 
  private:

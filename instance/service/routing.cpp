@@ -22,11 +22,11 @@ Routing::Routing(transport::Reactor& reactor, transport::Server& server, Uses us
 
 unsigned Routing::kinds_of(const Request& request) const {
   const auto peer = request.peer();
-  if (peer.value() == 0) return kParent;  // over our own connection upwards
+  if (peer.value() == 0) return kParent;  // over our connection to the parent
   const auto& who = request.principal();
   const bool known = who.kind == transport::Principal::Kind::ipc;
   const bool is_user = known && (who.uid == owner_ || who.uid == 0);
-  // Agents on other nodes pass on what was asked there, of the owner's processes only.
+  // Agents on other nodes pass on requests from there, of the owner's processes only.
   unsigned kinds = is_user || is_agent(who) ? unsigned{kOwner} : 0U;
   if (uses_.agents.knows(peer)) kinds |= kAgent;
   if (uses_.children.knows(peer)) kinds |= kChild;
@@ -42,7 +42,7 @@ void Routing::take(const Request& request) {
   const unsigned kinds = kinds_of(request);
   const auto path = passed_on ? resolve(uses_.identity.path, request.path())
                               : Result<std::string>(uses_.identity.path);
-  // A child of somebody's own is for them as an instance of their own.
+  // A user's own child is to that user like an instance of their own.
   const unsigned there = path && is_of_own_child(request, *path) ? kinds | kOwner : kinds;
   if (auto may = may_ask(request.topic(), there, passed_on); !may)
     return uses_.refusals.refuse(request, may.error(), reactor_.now());
@@ -85,7 +85,7 @@ void Routing::to_child(JobId child, const Request& request, const std::string& p
     return server_.forward(peer, request, path);
   const ActiveJob* job = uses_.jobs.find(child);
   if (job == nullptr) return uses_.gone.answer(request, path);
-  // One that is ending is expected to have ended, and what it left to be taken over.
+  // A child that is ending is waited for: it is expected to end and to be taken over.
   if (!job->submission->is_instance || is_pending(job->life.state)) {
     const char* what =
         job->submission->is_instance ? "has not started yet" : "is a job, not an instance";

@@ -1,5 +1,5 @@
-// routing.hpp - who a request comes from, whether that may ask for it, and which instance of the
-// tree answers it: this one, one below, one above, or this one for one that is gone.
+// routing.hpp - who sent a request, whether the sender may ask for it, and which instance of the
+// tree answers it: this one, one below, one above, or this one for an instance that is gone.
 #pragma once
 #include <functional>
 #include <optional>
@@ -33,15 +33,15 @@ class Routing {
     EndedInstances& gone;
     const transport::Dispatcher& here;
   };
-  // To the parent; empty at the root.
+  // Passes a request to the parent; empty at the root.
   using Upwards = std::function<void(const transport::Request&, const std::string& path)>;
   Routing(transport::Reactor& reactor, transport::Server& server, Uses uses, Upwards up);
 
-  // Any request, from a client of this broker, from below or from above.
+  // Takes any request, from a client of this broker, from below or from above.
   void take(const transport::Request& request);
-  // What the sender has proved to be (rights.hpp).
+  // What the sender has proved to be (users/rights.hpp).
   unsigned kinds_of(const transport::Request& request) const;
-  // Whose jobs alone the sender sees; nullopt: all.
+  // The only user whose jobs the sender may see; nullopt: all users.
   std::optional<std::string> viewer_of(const transport::Request& request) const;
 
  private:

@@ -18,8 +18,8 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
-// Whom the agent of another node has refused something there, which is logged and kept as what is
-// refused here, and no oftener, whatever the agent says.
+// Logs and keeps refusals that the agent of another node reports, like refusals here, and no more
+// often, whatever the agent says.
 void keep_refusals(const Request& request, Instance& core) {
   using Principal = transport::Principal;
   const auto told = unpack<launch::msg::RefusedRequest>(request.payload());

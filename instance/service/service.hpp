@@ -1,5 +1,5 @@
 // service.hpp - the requests of clients, agents and children (msg/instance.hpp): the services that
-// answer them, each made of what it uses of the Instance, and the way to them.
+// answer them, each made of what it uses of the Instance, and the routing to them.
 //
 // Answers leave after the commit of the turn.
 #pragma once
@@ -38,18 +38,18 @@ class Service {
     std::function<bool()> ending;
     std::function<void(const msg::Lease&)> lease;  // the parent has moved the instance's end
     Routing::Upwards forward_up;
-    std::function<void()> agent_up;  // it said hello
-    // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
+    std::function<void()> agent_up;  // an agent said hello
+    // Makes an invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
     std::function<Result<std::string>(const msg::InviteRequest&)> invite;
-    std::vector<std::string> conf;        // the words of --conf, as this broker was told them
-    std::vector<config::Effective> told;  // what other options of `holon start` said
+    std::vector<std::string> conf;        // the words of --conf, as given to this broker
+    std::vector<config::Effective> told;  // from other options of `holon start`
     std::function<void()> begin_again;    // another broker takes this one's place
   };
   Service(transport::Reactor& reactor, transport::Server& server, Instance& core, Hooks hooks);
 
-  // Any request, from a client of this broker, from below or from above.
+  // Takes any request, from a client of this broker, from below or from above.
   void handle(const transport::Request& request) { routing_.take(request); }
-  // The instance ends: requests that wait for something are told so.
+  // The instance ends: waiting requests are answered with `why`.
   void close(const Error& why);
 
  private:

@@ -1,4 +1,4 @@
-// tree_service.hpp - "tree" and "status": this instance, and what is below it.
+// tree_service.hpp - "tree" and "status": this instance, and those below it.
 #pragma once
 #include <functional>
 #include <optional>
@@ -24,7 +24,7 @@ class TreeService {
     const NodeView& node;
     AfterCommit& after_commit;
   };
-  // Whose children alone the sender sees; nullopt: all.
+  // The only user whose children the sender may see; nullopt: all users.
   using Viewer = std::function<std::optional<std::string>(const transport::Request&)>;
   TreeService(transport::Reactor& reactor, transport::Server& server, Uses uses, Viewer viewer)
       : reactor_(reactor), server_(server), uses_(uses), viewer_(std::move(viewer)) {}

@@ -43,7 +43,7 @@ void InputStreams::take(const transport::Request& request) {
 }
 
 // The agents know which of their tasks read the input. A client that sends a piece again because
-// one agent was away repeats what the other agents have: these pass over it.
+// one agent was away repeats it to the other agents, which skip it.
 void InputStreams::pass_on(const transport::Request& request, const msg::InputRequest& piece) {
   const ActiveJob* job = jobs_.find(JobId(piece.id));
   if (job == nullptr) return say_nobody_reads(request);
@@ -64,7 +64,7 @@ void InputStreams::pass_on(const transport::Request& request, const msg::InputRe
                  [request, left, is_read](const Result<std::string>& answer) {
                    const auto reply = answer ? unpack<launch::msg::InputReply>(*answer)
                                              : tl::unexpected<Error>(answer.error());
-                   // Its tasks may be over; the report of that is on its way.
+                   // The agent's tasks may be over; the report of that is on its way.
                    if (!reply && reply.error().code != Errc::not_found)
                      return request.fail(reply.error());
                    *is_read = *is_read || (reply && reply->open);

@@ -1,8 +1,8 @@
-// input_streams.hpp - "job.input": what a client reads, to the tasks of its job.
+// input_streams.hpp - "job.input": passes a client's input to the tasks of its job.
 //
-// Each piece is passed on to the agents that run the job and answered when they have answered: a
-// task that reads slowly slows down the client, and nothing is kept here but requests without data
-// that wait for the start of their job.
+// Each piece is passed to the agents that run the job and answered when they have answered: a task
+// that reads slowly slows down the client, and nothing is kept here but requests without data that
+// wait for the start of their job.
 #pragma once
 #include <list>
 
@@ -21,7 +21,7 @@ class InputStreams {
       : server_(server), jobs_(jobs), agents_(agents), after_commit_(after_commit) {}
 
   void take(const transport::Request& request);
-  void started(JobId job);  // some of its tasks run
+  void started(JobId job);  // some of the job's tasks run
   void ended(JobId job);
   void close(const Error& why);
 

@@ -32,7 +32,7 @@ Result<std::size_t> write_at(int fd, const std::string& data, std::uint64_t offs
   return data.size();
 }
 
-// It stays the same: an agent that asks again finds what it has found.
+// Returns the mark of the file, which stays the same: an agent that asks again gets it again.
 Result<std::string> mark_in(const std::string& file) {
   if (auto known = read_regular_file(file, kLongestMark); known && !known->empty()) return known;
   const std::string mark = transport::new_secret();
@@ -52,7 +52,7 @@ std::optional<std::size_t> part_of(const transport::Request& request, Agents& ag
   return std::nullopt;
 }
 
-// `attempt`: the broker's own number of it.
+// `attempt`: as the broker counts attempts.
 Result<std::uint64_t> put_into(const std::string& file, const launch::msg::KeepRequest& piece,
                                std::uint32_t attempt) {
   const transport::UniqueFd out(
@@ -72,15 +72,15 @@ Result<std::uint64_t> put_into(const std::string& file, const launch::msg::KeepR
   return static_cast<std::uint64_t>(info.st_size);
 }
 
-// Has the job not run again since?
+// Is this the job's last attempt so far?
 bool is_last(const JobManager& jobs, JobId id, std::uint32_t attempt) {
   if (const ActiveJob* const job = jobs.find(id)) return job->life.retries == attempt;
   const auto record = jobs.record(id);
   return record && record->retries == attempt;
 }
 
-// What a killed agent had not handed over its next one brings, when the job may be over. All that
-// was written comes, also what was handed over before: of a first attempt it begins the file.
+// The successor of a killed agent brings the output that was not handed over, maybe after the job's
+// end. It sends all output, even what was handed over: for a first attempt it begins the file.
 void keep_late(const transport::Request& request, const launch::msg::KeepRequest& piece,
                const JobManager& jobs, const Agents& agents) {
   const AgentLink* const agent = agents.link_of(request.peer());

@@ -8,7 +8,7 @@
 
 namespace holon::instance {
 
-// "agent.files" and "agent.keep". REQUIRES of both: an agent that has said hello asks.
+// "agent.files" and "agent.keep". REQUIRES of both: the sender is an agent that has said hello.
 void tell_files(const transport::Request& request, const Identity& identity);
 void keep_output(const transport::Request& request, JobManager& jobs, Agents& agents);
 

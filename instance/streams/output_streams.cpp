@@ -23,7 +23,7 @@ constexpr std::size_t kEnoughWaiting =
     4 << 20;                     // bytes waiting for a slow client at which reading pauses
 constexpr Duration kPause = 20;  // ms until it is tried again
 
-// A record of a child's says what that child's user likes, the instance's own files among it.
+// The record of a child's job has any names its user likes, even of the instance's own files.
 Error not_ours_to_read(const msg::JobRecord& job) {
   return {Errc::denied,
           "the job has ended, and what it wrote is its user's to read: " + job.output,
@@ -59,7 +59,7 @@ void OutputStreams::attach_to_files(const transport::Request& request, const msg
   if (job.t_start == 0)
     return request.fail({Errc::not_found, "it never ran, so it wrote nothing", job.path});
   if (!only_below_.empty()) return request.fail(not_ours_to_read(job));
-  // A file of the instance's own naming that held nothing is gone, and its folder is there.
+  // If only the folder is left, a file named by the instance was empty and was removed.
   const std::filesystem::path first = launch::file_of_task(job.output, 0);
   if (!std::filesystem::exists(first, error) &&
       !std::filesystem::exists(first.parent_path(), error))
@@ -89,7 +89,7 @@ void OutputStreams::open_part(Stream& stream, const AgentLink& agent, std::size_
   if (!agent.connected() || !agent.has(stream.job)) return;
   const File output{part, -1, false}, error{part, -1, true};
   launch::msg::OutputRequest ask{stream.job.value(), stream.at[output], stream.at[error]};
-  for (const auto& [file, at] : stream.at)  // there is no offset to ask for of a task's own file
+  for (const auto& [file, at] : stream.at)  // no offset can be asked for in a task's own file
     if (file.task >= 0) stream.skip[{part, file.task, file.error}] = at;
   stream.calls[part] =
       server_.open(agent.peer(), {"agent.output", transport::pack(ask), "", 0},
@@ -97,7 +97,7 @@ void OutputStreams::open_part(Stream& stream, const AgentLink& agent, std::size_
                     [this, &stream, part](const Status&) { ended_part(stream, part); }});
 }
 
-// Ended, or the agent is gone: if the job is over, the files have the rest.
+// The part has ended, or its agent is gone: if the job is over, the files have the rest.
 void OutputStreams::ended_part(Stream& stream, std::size_t part) {
   stream.calls.erase(part);
   if (stream.job_ended && stream.calls.empty()) finish_from_files(stream);
@@ -122,8 +122,8 @@ void OutputStreams::pass_on(Stream& stream, std::size_t part, const std::string&
   if (stream.client.backlog() > kEnoughWaiting) rest(stream);
 }
 
-// An agent sends as fast as this broker reads. A client that does not keep up is sent the rest of
-// the files when it has read what it has.
+// An agent sends as fast as this broker reads. A client that does not keep up gets the rest of the
+// files when it has read what it has.
 void OutputStreams::rest(Stream& stream) {
   stop_agents(stream);
   stream.pause = reactor_.after(kPause, [this, &stream] {
@@ -133,7 +133,7 @@ void OutputStreams::rest(Stream& stream) {
   });
 }
 
-// An agent that has the job no more has nothing to send, and will not say so.
+// An agent that no longer has the job has nothing to send, and will not say so.
 void OutputStreams::go_on(Stream& stream) {
   open(stream);
   if (!stream.job_ended || !stream.calls.empty()) return;
@@ -166,8 +166,8 @@ void OutputStreams::ended(JobId job) {
   });
 }
 
-// One file from where the stream stands; false: the client is slow, come back later. Whatever is no
-// regular file has no beginning that could be read again: a named pipe would keep the broker
+// Sends one file from where the stream is; false: the client is slow, try again later. A file that
+// is not regular has no beginning that could be read again: a named pipe would keep the broker
 // waiting, and a device may have no end.
 bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
   std::uint64_t& at = stream.at[file];
@@ -185,8 +185,8 @@ bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
   return false;
 }
 
-// Of a job that an instance has left its record alone is here. Files with names of the instance's
-// own are its own, one for each node at most.
+// Only the record is here for a job of an ended instance. Files named by that instance are the
+// job's own, at most one for each node.
 std::size_t OutputStreams::parts_of(const Stream& stream, const msg::JobRecord& job) const {
   if (job.nnodes <= 1) return 1;
   if (!stream.left) return jobs_.parts_of(stream.job);
@@ -208,8 +208,8 @@ bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool err
   return true;
 }
 
-// A file that a user has named is opened by that user's processes only: this one may be able to
-// read what the user may not.
+// Only the user's processes open a file that the user has named: this one may be able to read what
+// the user may not.
 Status OutputStreams::may_read(const msg::JobRecord& job) const {
   if (only_below_.empty()) return {};
   const std::string own = fmt::format("{}/{}", only_below_, job.id);
@@ -219,7 +219,7 @@ Status OutputStreams::may_read(const msg::JobRecord& job) const {
   return tl::unexpected(not_ours_to_read(job));
 }
 
-// From where the stream stands: an agent may have sent some of it.
+// Sends from where the stream is: an agent may have sent some of it.
 void OutputStreams::send_logged(Stream& stream, const LoggedOutput& all) {
   for (const bool error : {false, true}) {
     const std::string& text = error ? all.error : all.output;
@@ -240,14 +240,14 @@ void OutputStreams::finish_from_files(Stream& stream) {
   }
   const auto record = stream.left ? Result<msg::JobRecord>(*stream.left) : jobs_.record(stream.job);
   if (!record) return stream.client.fail(record.error());
-  if (!may_read(*record)) return stream.client.end();  // the agent has sent what there was
+  if (!may_read(*record)) return stream.client.end();  // the agent has sent everything
   const bool separate = !record->error.empty() && record->error != record->output;
   const bool whole =
       pump_all(stream, *record, false) && (!separate || pump_all(stream, *record, true));
   if (whole) return stream.client.end();
   stream.pause = reactor_.after(kPause, [this, &stream] {
     finish_from_files(stream);
-    reactor_.defer([this] { sweep(); });  // not from inside the timer it may destroy
+    reactor_.defer([this] { sweep(); });  // not from inside the timer that it may destroy
   });
 }
 

@@ -1,9 +1,9 @@
-// output_streams.hpp - "job.attach": a job's output to whoever looks, from its beginning to the
+// output_streams.hpp - "job.attach": sends a job's output to a client, from its beginning to the
 // job's end.
 //
-// While an agent holds its part of the job it streams the files as they are written; what is left
-// once it does not (the job ended, the agent died) is read from the files here. Offsets make the
-// two fit without a gap or a repetition.
+// While an agent holds its part of the job it streams the files as they are written; the rest, once
+// it does not (the job ended, the agent died), is read from the files here. Offsets make the two
+// fit without a gap or a repetition.
 #pragma once
 #include <compare>
 #include <cstdint>
@@ -25,8 +25,8 @@ namespace holon::instance {
 
 class OutputStreams {
  public:
-  // `only_below`: in an instance of several users, which reads none of their files: the folder of
-  // what it names itself; else "".
+  // `only_below`: in an instance of several users, which reads none of their files, the folder of
+  // files that the instance names itself; else "".
   OutputStreams(transport::Reactor& reactor, transport::Server& server, const JobManager& jobs,
                 Agents& agents, AfterCommit& after_commit, std::string only_below)
       : reactor_(reactor),
@@ -37,33 +37,33 @@ class OutputStreams {
         only_below_(std::move(only_below)) {}
 
   void attach(const transport::Request& request);
-  // "job.attach" for a job of an instance that has ended; errors: not_found (no file).
+  // "job.attach" for a job of an ended instance. Errors: not_found (no file).
   void attach_to_files(const transport::Request& request, const msg::JobRecord& job);
-  void started(JobId job);  // some of its tasks run
-  void agent_is_back();     // after a reconnect: what was interrupted goes on
+  void started(JobId job);  // some of the job's tasks run
+  void agent_is_back();     // after a reconnect: interrupted streams go on
   void ended(JobId job);
   void close(const Error& why);
-  // What a job that is over has left in the log of outputs; nullopt: it is in files.
+  // The output of an ended job in the log of outputs; nullopt: it is in files.
   std::function<Result<std::optional<LoggedOutput>>(JobId)> logged = [](JobId) {
     return std::optional<LoggedOutput>();
   };
 
  private:
   struct File {
-    std::size_t part = 0;    // whose tasks share it, by its place among the job's parts; else 0
-    std::int32_t task = -1;  // whose it is; -1: they share it
+    std::size_t part = 0;    // whose tasks share it, by place among the job's parts; else 0
+    std::int32_t task = -1;  // the task whose file it is; -1: tasks share it
     bool error = false;      // standard error
     auto operator<=>(const File&) const = default;
   };
   struct Stream {
     transport::Request client;
     JobId job;
-    std::map<std::size_t, transport::CallId> calls;  // to agents that are sending, by their parts
+    std::map<std::size_t, transport::CallId> calls;  // to sending agents, by their parts
     bool job_ended = false;
     std::map<File, std::uint64_t> at;    // bytes passed on
-    std::map<File, std::uint64_t> skip;  // bytes the agent of that part sends again
+    std::map<File, std::uint64_t> skip;  // bytes that the part's agent sends again
     transport::Subscription pause;
-    std::optional<msg::JobRecord> left;  // of a job that is not one of this instance
+    std::optional<msg::JobRecord> left;  // set for a job that is not of this instance
   };
   void open(Stream& stream);
   void open_part(Stream& stream, const AgentLink& agent, std::size_t part);

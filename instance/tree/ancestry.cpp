@@ -7,7 +7,7 @@
 namespace holon::instance {
 
 bool descends_from(std::int64_t pid, const std::vector<event::Process>& ancestors) {
-  constexpr int kDeepest = 10'000;  // numbers may be given anew while we look: it must end
+  constexpr int kDeepest = 10'000;  // pids may be reused while we look: it must end
   for (int steps = 0; pid > 1 && steps < kDeepest; ++steps) {
     const auto stat = launch::stat_of(static_cast<pid_t>(pid));
     if (!stat) return false;

@@ -1,5 +1,5 @@
-// ancestry.hpp - does a process belong to a job? By the kernel's table of processes, not by what it
-// says.
+// ancestry.hpp - does a process belong to a job? By the kernel's table of processes, not by the
+// process's own word.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace holon::instance {
 
-// Is `pid` one of the `ancestors`, or their child, grandchild and so on, of those that live? A
-// process that outlives its parent is the child of somebody else.
+// Is `pid` one of the living `ancestors`, or their child, grandchild and so on? A process that
+// outlives its parent is the child of another process.
 bool descends_from(std::int64_t pid, const std::vector<event::Process>& ancestors);
 
-// That, or what stands in for it where processes are not the kernel's (world/).
+// descends_from(), or its substitute where processes are not the kernel's (world/).
 using BelongsTo = std::function<bool(std::int64_t pid, const std::vector<event::Process>&)>;
 
 }  // namespace holon::instance

@@ -67,7 +67,7 @@ void Children::hello(const transport::Request& request, Time now) {
         now);
   if (auto admitted = admit(child->second.grant, *hello); !admitted)
     return refusals_.refuse(request, admitted.error(), now);
-  // The agent is about to say which processes the job's are, and is perhaps slower than they are.
+  // The agent is about to report the job's processes, and may be slower than they are.
   if (!job->life.parts.front().started) {
     early_.insert_or_assign(id, request);
     return;
@@ -79,8 +79,8 @@ void Children::hello(const transport::Request& request, Time now) {
   welcome(request, *hello, *job, now);
 }
 
-// By the kernel's word; of a process on another node by its agent's, which has passed on the hello
-// of a process of its owner there, or has said which user the process is.
+// Is the process one of the job's? The kernel tells; for a process on another node its agent, which
+// has passed on the hello of a process of its owner there, or has said which user it is.
 bool Children::is_of(const ActiveJob& job, const transport::Principal& who) const {
   if (who.kind == transport::Principal::Kind::munge)
     return transport::user_of(who) == job.life.user &&
@@ -119,7 +119,7 @@ void Children::invite(const transport::Request& request, Time now) {
   invite_some(id, now);
 }
 
-// Those that are its processes; of the others it may still become known.
+// Invites the job's processes; others wait while the job's processes are not all known.
 void Children::invite_some(JobId id, Time now) {
   const ActiveJob* job = jobs_.find(id);
   const auto child = children_.find(id);
@@ -152,7 +152,7 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
   child.grant.uri = hello.uri;
   const auto before = std::exchange(child.peer, request.peer());
   server_.favour(child.peer);
-  // The former process says hello again, and learns from its epoch whether it still is the child.
+  // The former process says hello again, and learns from its epoch whether it is still the child.
   if (before.value() != 0 && before != child.peer) server_.dismiss(before);
   child.ending = child.told_all = false;
   journal_.put_child(child.grant);

@@ -1,6 +1,6 @@
-// Instances are visited parents first, children by number; of each its jobs that are over, its
-// other jobs (their events are folded again), the records it had of jobs below. The place to go on
-// is "PATH|PART|KEY": the last key of that part of that instance's journal that was read.
+// Instances are visited parents first, children by number; each yields its jobs that are over, its
+// other jobs (their events are folded again), and its records of jobs below. A place to continue is
+// "PATH|PART|KEY": the last key that was read in that part of that instance's journal.
 //
 // The journal is opened as its broker opens it, which fails while that broker lives, and is never
 // written: the reader sees the committed frames of the write-ahead log and leaves them there.
@@ -48,8 +48,8 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t kJobsAtOnce = 4000;
 constexpr std::size_t kBytesAtOnce = 8 << 20;  // a message may have 64 MiB
-constexpr std::int64_t kIdsAtOnce = 1000;      // whose events are folded
-constexpr std::size_t kProblems = 100;         // told of in one piece
+constexpr std::int64_t kIdsAtOnce = 1000;      // jobs whose events are folded together
+constexpr std::size_t kProblems = 100;         // reported in one piece
 
 using Database = std::unique_ptr<SQLite::Database>;
 
@@ -72,7 +72,7 @@ std::string_view bytes_of(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
 }
 
-// Is any of these jobs a task of a graph? A journal of an earlier version has no such table.
+// Is any of these jobs a task of a graph? Journals of earlier versions have no such table.
 bool words_between(SQLite::Database& db, std::int64_t first, std::int64_t stop) {
   if (!db.tableExists("graph_tasks")) return false;
   SQLite::Statement q(db, "SELECT 1 FROM graph_tasks WHERE id >= ? AND id < ? LIMIT 1");
@@ -81,7 +81,7 @@ bool words_between(SQLite::Database& db, std::int64_t first, std::int64_t stop) 
   return q.executeStep();
 }
 
-// What a task of a graph has for itself.
+// The own words of a task of a graph; nullopt: the job is none.
 std::optional<TaskWords> words_in(SQLite::Database& db, std::int64_t job) {
   if (!db.tableExists("graph_tasks")) return std::nullopt;
   SQLite::Statement q(db, "SELECT words FROM graph_tasks WHERE id = ?");
@@ -95,7 +95,7 @@ std::int64_t number_in(const std::string& key) {
   return std::strtoll(key.c_str(), nullptr, 10);
 }
 
-// The children's folders, by number. A symbolic link does not count: it could lead back up.
+// Numbers of the children's folders. A symbolic link does not count: it could lead back up.
 std::set<std::uint64_t> children_in(const fs::path& state_dir, std::error_code& error) {
   std::set<std::uint64_t> ids;
   for (auto entry = fs::directory_iterator(state_dir / "children", error);
@@ -115,22 +115,22 @@ std::string meta_of(SQLite::Database& db, const char* key) {
   return q.executeStep() ? q.getColumn(0).getString() : "";
 }
 
-// The instance's own clock, so that its times are shown by the wall clock as it would show them.
+// The instance's own clock, to show its times by the wall clock as it would show them.
 InstanceClock clock_of_journal(SQLite::Database& db) {
   InstanceClock clock(boot_id());
   clock.go_on(meta_of(db, kClock), 0);
   return clock;
 }
 
-// The result of a job that is ending: its instance does not live to tell it.
+// The result of a job that is ending: its instance did not live to report it.
 std::string result_to_come(Lifecycle life) {
   if (life.state != JobState::cleanup) return {};
   life.state = JobState::inactive;
   return result_of(life);
 }
 
-// How the jobs of a journal that are not over stood. Jobs of neighbouring batches are read
-// together: their events lie in the same packs.
+// The lives of a journal's jobs that are not over. Jobs of neighbouring batches are read together:
+// their events are in the same packs.
 class Lives {
  public:
   using ById = std::map<std::int64_t, Lifecycle>;
@@ -141,8 +141,8 @@ class Lives {
         std::function<void(const std::string&)> lost)
       : journal_(journal), at_once_(at_once), lost_(std::move(lost)) {}
 
-  // Of the jobs begin .. end-1, at most `at_once`, of the batch that begins with `first`. Each job
-  // once, in the order of their numbers.
+  // The lives of jobs begin .. end-1, at most `at_once`, of the batch that begins with `first`.
+  // Each job once, in the order of their numbers.
   ById of(std::int64_t first, std::int64_t begin, std::int64_t end) {
     if (begin < begin_ || end > end_) read(first, begin);
     ById found;
@@ -179,8 +179,8 @@ class Lives {
   SQLite::Database& journal_;
   const std::int64_t at_once_;
   std::function<void(const std::string&)> lost_;
-  std::int64_t begin_ = 0, end_ = 0;  // what has been read
-  ById read_;                         // and was not asked for yet
+  std::int64_t begin_ = 0, end_ = 0;  // what has been read ...
+  ById read_;                         // ... and was not asked for yet
 };
 
 class JournalReader {
@@ -204,7 +204,7 @@ class JournalReader {
       if (is_full_ || found_.busy) return;
       const auto towards = from_ ? child_towards(path, from_->path) : std::nullopt;
       if (towards && child < towards->value()) continue;
-      if (towards && child > towards->value()) from_.reset();  // it is not there any more
+      if (towards && child > towards->value()) from_.reset();  // its folder is gone
       if (db && is_over(*db, child)) continue;
       visit(state_dir / "children" / std::to_string(child), join(path, JobId(child)));
     }
@@ -225,17 +225,17 @@ class JournalReader {
     const bool is_there = fs::exists(file, error);
     if (error) problem(path, "its journal", error.message());
     if (!is_there) return nullptr;
-    // One that is a link leads elsewhere, to the journal of whoever reads this, perhaps.
+    // A link leads elsewhere, perhaps to the journal of whoever reads this.
     if (fs::symlink_status(file, error).type() != fs::file_type::regular) {
       problem(path, "its journal", "it is a link or no file");
       return nullptr;
     }
-    // An instance whose broker has just died lives on, and takes jobs that nobody would read.
+    // An instance whose broker has just died lives on, and may take jobs that nobody would read.
     found_.busy = found_.claimed = is_claimed(state_dir);
     if (found_.busy) return nullptr;
     try {
       auto db = open_beside_its_owner(file.string(), patience_);
-      // A broker that was killed before it had written anything has left no tables.
+      // A broker that was killed before it wrote anything has left no tables.
       if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
       if (path == top_) found_.is_there = true;
       return db;
@@ -251,7 +251,7 @@ class JournalReader {
       found_.problems.push_back(fmt::format("of instance {}, {}: {}", path, what, why));
   }
 
-  // Where the job that a child was is over, its parent has taken its records over.
+  // Once a child's job is over, its parent has taken its records over.
   static bool is_over(SQLite::Database& db, std::uint64_t child) {
     try {
       SQLite::Statement q(db, "SELECT 1 FROM jobs WHERE id=?");
@@ -290,7 +290,7 @@ class JournalReader {
     const std::string& path;
   };
 
-  // False: it is enough, and the next piece goes on after `key`.
+  // False: the piece is full, and the next one continues after `key`.
   bool add(msg::JobRecord record, const Where& where, const std::string& key) {
     bytes_ += 1000 + record.name.size() + record.reason.size() + record.nodelist.size() +
               record.output.size() + record.error.size() + 9 * record.pids.size();
@@ -340,7 +340,7 @@ class JournalReader {
       problem(where.path, "its jobs that were not over", what);
     };
     Lives lives(db, kIdsAtOnce, lost);
-    Lives arrays(db, 1, lost);  // the numbers behind one are those of its tasks
+    Lives arrays(db, 1, lost);  // the numbers behind an array are those of its tasks
     SQLite::Statement q(
         db,
         "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
@@ -359,7 +359,7 @@ class JournalReader {
       if (is_array && first <= done) continue;
       auto made = kept_submission(modern_jobspec(q.getColumn(2).getString(), version),
                                   q.getColumn(3).getInt() != 0);
-      if (!made) {  // how it stands can still be told
+      if (!made) {  // its state can still be reported
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
         made = Submission();
       }
@@ -368,7 +368,7 @@ class JournalReader {
       made->first = JobId(static_cast<std::uint64_t>(first));
       if (is_array) made->count = static_cast<std::uint64_t>(*tasks);
       const auto submission = std::make_shared<const Submission>(std::move(*made));
-      // An array is told of as a whole.
+      // An array is reported as a whole.
       const auto stop = is_array ? std::min(end, first + 1) : end;
       const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
@@ -392,7 +392,7 @@ class JournalReader {
     return own ? std::make_shared<const Submission>(std::move(*own)) : shared;
   }
 
-  // Journals of earlier versions have no such table.
+  // nullopt: no array. Journals of earlier versions have no such table.
   static std::optional<std::int64_t> tasks_of_array(SQLite::Database& db, std::int64_t first) {
     if (!db.tableExists("arrays")) return std::nullopt;
     SQLite::Statement q(db, "SELECT tasks FROM arrays WHERE id = ?");
@@ -400,7 +400,7 @@ class JournalReader {
     return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
   }
 
-  // How the tasks of an array stood.
+  // Adds the counts of the array's tasks to its record.
   static msg::JobRecord with_tasks(SQLite::Database& db, msg::JobRecord record,
                                    const Lifecycle& array) {
     JobArray counted;
@@ -438,16 +438,16 @@ class JournalReader {
     return record;
   }
 
-  std::string top_;  // the instance that is asked for
+  std::string top_;  // the instance to be read
   milliseconds patience_;
   msg::DeadChild found_;
-  std::optional<From> from_;  // nullopt: it has been reached
+  std::optional<From> from_;  // nullopt: that place was reached
   int part_ = 0;
   std::size_t bytes_ = 0;
   bool is_full_ = false;
 };
 
-// R of the job, as the instance itself would have written it; "" if it never had resources.
+// R of the job, as the instance would have written it; "" if it never had resources.
 std::string R_of(SQLite::Database& db, const InstanceClock& clock, std::uint64_t job) {
   SQLite::Statement q(db, "SELECT begin, end, shares FROM allocs WHERE job=?");
   q.bind(1, static_cast<std::int64_t>(job));

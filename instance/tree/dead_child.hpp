@@ -1,10 +1,10 @@
-// dead_child.hpp - what an instance that has ended has left of its jobs, read from its journal.
+// dead_child.hpp - reads the records that an ended instance has left from its journal.
 //
 // An acknowledged job is in the journal of the instance that acknowledged it. When that instance is
 // over, however it ended, its parent reads the records from there, and those of instances below it
-// that nobody above them has taken over yet: their journals lie in `children/ID` of its state
-// directory. A process of its own beside the files does the reading (`holon remains`, started by
-// the parent's agent): a journal that is damaged, huge or hostile costs no broker anything.
+// whose records nobody above them has taken over: their journals are in `children/ID` of its state
+// directory. A separate process beside the files does the reading (`holon remains`, started by the
+// parent's agent): a journal that is damaged, huge or hostile costs no broker anything.
 //
 // The records come in pieces, each from a process that remembers nothing of the one before. The
 // files are not changed.
@@ -23,9 +23,9 @@ namespace holon::instance {
 // How long a reader waits for another process that has the journal open, before it says "busy".
 inline constexpr std::chrono::milliseconds kPatience{2000};
 
-// The piece that begins at `from` ("": the first). A journal that is not there has nothing, one
-// that is damaged what can be read of it. Records of jobs that are not over carry, in CLEANUP, the
-// result they would have had. O(piece).
+// The piece that begins at `from` ("": the first). A missing journal yields nothing, a damaged one
+// what can be read of it. Records of jobs that are not over carry, in CLEANUP, the result they
+// would have had. O(piece).
 msg::DeadChild read_dead_child(const std::string& state_dir, const std::string& path,
                                const std::string& from,
                                std::chrono::milliseconds patience = kPatience);
@@ -34,12 +34,12 @@ msg::DeadChild read_dead_child(const std::string& state_dir, const std::string& 
 Result<msg::DeadChildJob> read_dead_child_job(const std::string& state_dir, std::uint64_t job,
                                               std::chrono::milliseconds patience = kPatience);
 
-// Where the instance `path` keeps its journal, seen from its ancestor `above` at `state_dir`.
+// The state directory of the instance `path`, seen from its ancestor `above` at `state_dir`.
 // REQUIRES: path is below above.
 std::string state_dir_below(const std::string& state_dir, const std::string& above,
                             const std::string& path);
 
-// `holon remains`: writes one of the two, packed, to `out`. Returns the process's exit code.
+// `holon remains`: writes a DeadChild or a DeadChildJob, packed, to `out`. Returns the exit code.
 struct DeadChildOptions {
   std::string state_dir, path, from;
   std::uint64_t job = 0;  // only this one; 0: the records of all

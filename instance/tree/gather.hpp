@@ -1,4 +1,4 @@
-// gather.hpp - one question to several children at once, and their answers together.
+// gather.hpp - asks several children one question at once, and collects their answers.
 #pragma once
 #include <functional>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace holon::instance {
 
-using Answers = std::map<JobId, std::string>;  // of those that answered in time
+using Answers = std::map<JobId, std::string>;  // of the children that answered in time
 
 // Asks each child with `call` (its timeout is the patience) and calls `done` once, when all have
 // answered or failed. Without children: at once.

@@ -1,4 +1,4 @@
-// identity.hpp - who an instance is: its place in the tree, its folder, its end.
+// identity.hpp - the identity of an instance: its place in the tree, its folder, its end.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,22 +9,22 @@
 
 namespace holon::instance {
 
-// Who this instance is; fixed once it is up.
+// The identity of this instance; fixed once it is up.
 struct Identity {
   std::string path = "/";
   std::string name;
   std::string uri;
   std::string state_dir;
-  std::vector<std::string> agent_secrets;  // by rank, of each agent that is expected
+  std::vector<std::string> agent_secrets;  // by rank, of each expected agent
   std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes as it begins,
                                            // ascending
-  std::vector<std::string> hosts;          // by rank, of an instance of several nodes; else empty
+  std::vector<std::string> hosts;          // by rank; empty for an instance of one node
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
   bool bind = true;            // tasks are bound to the cores of their R
-  bool serves_users = false;   // beside the one whose process this is
-  bool spreads = false;        // agents but that of rank 0 are on other nodes
-  bool is_one_machine = true;  // they are all on that of the broker, or pretend to be elsewhere
+  bool serves_users = false;   // other users, too, beside its owner
+  bool spreads = false;        // agents other than rank 0 are on other nodes
+  bool is_one_machine = true;  // all agents are on the broker's machine, or pretend to be elsewhere
   Time started = 0;
   Time lease_end = kTimeMax;
 };

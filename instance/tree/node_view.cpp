@@ -14,7 +14,7 @@ struct NodeAmounts {
   resource::Amount nodes = 0, cores = 0, gpus = 0;
 };
 
-// What has left is not the instance's any more, though its graph knows it.
+// Totals without nodes that have left the instance, though its graph still has them.
 NodeAmounts totals_without(const resource::ResourceStore& store,
                            const std::vector<resource::VertexId>& gone) {
   const auto& graph = store.graph();

@@ -1,5 +1,5 @@
-// node_view.hpp - this instance, and a child that does not answer, as nodes of the tree
-// (msg::TreeNode).
+// node_view.hpp - makes nodes of the tree (msg::TreeNode) from this instance, and from a child that
+// does not answer.
 #pragma once
 #include "instance/basics/clock.hpp"
 #include "instance/manager/manager.hpp"
@@ -22,12 +22,12 @@ class NodeView {
     const JobManager& jobs;
     const Children& children;
     const LeavingNodes& leaving_nodes;
-    const bool& ending;     // the instance is
-    const bool& read_only;  // its journal cannot be written
+    const bool& ending;     // the instance is ending
+    const bool& read_only;  // the instance's journal cannot be written
   };
   explicit NodeView(Uses uses) : uses_(uses) {}
 
-  // Without its children.
+  // This instance without its children.
   msg::TreeNode self(Time now) const;
   // A child that holds resources and does not answer.
   msg::TreeNode silent(const ActiveJob& child) const;

@@ -10,11 +10,11 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kRecordsAtOnce = 1000;
-constexpr std::size_t kRecordBytesAtOnce = 8 << 20;  // of records, a message may have 64 MiB
+constexpr std::size_t kRecordBytesAtOnce = 8 << 20;  // a message may have 64 MiB
 constexpr Duration kHelloTimeout = 60'000;
 constexpr Duration kHelloAgain = 1'000;  // after a refusal
 
-// Bytes on the wire, roughly; only what has no bound of its own is counted.
+// Bytes of a record on the wire, roughly; only members without a bound of their own are counted.
 std::size_t size_of(const msg::JobRecord& r) {
   return 1000 + r.name.size() + r.user.size() + r.queue.size() + r.reason.size() +
          r.nodelist.size() + r.output.size() + r.error.size() + 9 * r.pids.size();
@@ -64,7 +64,7 @@ void ParentLink::say_hello() {
                 [this](const Result<std::string>& answer) {
                   if (!answer) {
                     // A lost connection says hello again by itself, a busy parent is asked again;
-                    // anything else is a no.
+                    // other errors mean no.
                     if (answer.error().code == Errc::disconnected) return;
                     if (answer.error().code == Errc::timed_out) return say_hello();
                     if (answer.error().code == Errc::busy) return say_hello_later();
@@ -100,8 +100,8 @@ void ParentLink::say_ending(const msg::Ending& word) {
 
 void ParentLink::schedule() {
   if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
-  // After a quiet time at once: what the parent does not know is lost when all of this instance is
-  // killed.
+  // After a quiet time records go at once: those that the parent does not have are lost when all of
+  // this instance is killed.
   const Duration since = reactor_.now() - sent_;
   timer_ =
       reactor_.after(std::clamp<Duration>(record_interval_ - since, 0, record_interval_), [this] {
@@ -141,7 +141,7 @@ void ParentLink::acknowledged(const Result<std::string>& answer) {
   }
   in_flight_.clear();
   if (!answer && answer.error().code == Errc::denied) {
-    // Not taken for the child: the answer to a hello says whether it still is.
+    // Not taken for the child: the answer to a hello tells whether this instance still is.
     welcome_ = false;
     say_hello_later();
   }

@@ -1,5 +1,5 @@
-// parent_link.hpp - the child's side: says hello at every connection, receives the grant, sends
-// changed job records up and repeats them until the parent has them in its journal.
+// parent_link.hpp - the child's side: says hello at every connection, receives the grant, and sends
+// changed job records up until the parent has them in its journal.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -23,12 +23,12 @@ class ParentLink {
     std::string invitation = {};  // for its agents on other nodes; "": there are none
   };
   struct Callbacks {
-    std::function<void(const msg::Grant&)> granted;  // after every hello
+    std::function<void(const msg::Grant&)> granted;  // called after every hello
     std::function<void(const Error&)>
-        denied;  // this instance is not the holder (any more): it must end
+        denied;  // this instance is not the holder any more: it must end
     std::function<void()> lost;
     transport::RequestHandler request;  // from the parent, or from above through it
-    // The record as it is now; nullopt: there is no such job.
+    // The present record of a job; nullopt: there is no such job.
     std::function<std::optional<msg::JobRecord>(const std::string& path)> record;
   };
 
@@ -41,22 +41,22 @@ class ParentLink {
 
   // Marks the record of `path` as not yet known above; part of the turn's transaction.
   void changed(const std::string& path);
-  // What an earlier broker of this instance had not got acknowledged.
+  // Loads the records that an earlier broker of this instance did not get acknowledged.
   void load_outbox();
   // Is there a connection over which the parent has taken this instance for its child?
   bool is_up() const { return welcome_; }
-  // This instance begins its end: silence is no loss from now on.
+  // Tells the parent that this instance begins its end: silence is no loss from now on.
   void say_ending() { say_ending({false}); }
-  // Its last word. REQUIRES: all_sent(), and no job is active.
+  // Sends the last word: the parent has all records. REQUIRES: all_sent(), and no job is active.
   void say_told_all() { say_ending({true}); }
   bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
-  // After the commit, lest the parent knows what this instance may forget: sends what is due.
+  // Sends what is due. Call after the commit, lest the parent knows what this instance may forget.
   void flush();
   void send_now();
-  // Its connection ends, and nothing is sent any more: calls fail, and requests received are
-  // cancelled, while everything that they concern is still there.
+  // Ends the connection and all sending: calls fail, and requests received are cancelled, while
+  // everything that they concern is still there.
   void close();
-  // REQUIRES: it was not closed.
+  // REQUIRES: close() was not called.
   void forward(const transport::Request& request, const std::string& path) {
     client_->forward(request, path);
   }
@@ -77,11 +77,11 @@ class ParentLink {
   Duration record_interval_;
   bool welcome_ = false;
   std::set<std::string> dirty_, in_flight_;
-  Time sent_ = 0;     // the last records
+  Time sent_ = 0;     // when the last records were sent
   bool due_ = false;  // to be sent after the commit of this turn
   transport::Subscription timer_, hello_again_;
-  // The last member, so that it ends first: what it still owes is answered to the others as it
-  // ends.
+  // The last member, so that it ends first: the requests it still owes an answer are answered while
+  // the others exist.
   std::unique_ptr<transport::Client> client_;
 };
 

@@ -1,5 +1,5 @@
-// records.hpp - the records of jobs here and below, as far as this instance knows them: its own
-// jobs, and what children have told, shown, or left.
+// records.hpp - the records of jobs here and below, as far as this instance knows them: of its own
+// jobs, and those that children have told, shown, or left.
 #pragma once
 #include <optional>
 #include <string>
@@ -23,18 +23,18 @@ class Records {
     Journal& journal;
     Children& children;
     const Access& access;
-    ParentLink* parent;  // hears of what changes; null at a root
+    ParentLink* parent;  // is told of changes; null at a root
   };
   explicit Records(Uses uses) : uses_(uses) {}
 
   // The newest record of any job here or below; nullopt: none.
   std::optional<msg::JobRecord> find(const std::string& path) const;
-  // "record" from a child.
+  // Handles "record" from a child.
   void take(const transport::Request& request, Time now);
-  // A record that a child has answered with, as it is to be shown, after the commit; nullopt: it is
-  // none of a job of the child's.
+  // A record that a child has answered with, as it is to be shown after the commit; nullopt: it is
+  // not of a job of the child's.
   std::optional<msg::JobRecord> shown(JobId child, msg::JobRecord record);
-  // Of a record of a job below, from the journal: 0 if it is the last word, or as of when it holds.
+  // For a journalled record of a job below: the time that it is true for; 0: it is the last word.
   Time as_of(const msg::JobRecord& record) const;
 
  private:

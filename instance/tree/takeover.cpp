@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t kAsksAtOnce = 2;
 constexpr std::size_t kClosedAtOnce = 500;  // records looked at in one turn
 constexpr Duration kStrayPause = 20;        // ms between two turns that look for strays
-constexpr int kFailures = 5;                // of a reader in a row, until it is given up
+constexpr int kFailures = 5;                // of a reader in a row, before the takeover gives up
 constexpr Duration kAgain = 200;            // ms, doubled with each failure
 constexpr Duration kBusyAgain = 100;
-// ms for a supervisor that is about to end, and for whoever else has the journal open.
+// ms to wait for a supervisor that is about to end, and for other processes with the journal open.
 constexpr Duration kClaimedPatience = 60'000;
 constexpr Duration kLockedPatience = 10'000;
 
@@ -42,7 +42,7 @@ bool Takeovers::done(JobId child, bool told_all) {
 }
 
 std::optional<Time> Takeovers::turn(Time now) {
-  std::vector<JobId> ids;  // a copy: a takeover that is complete leaves the table
+  std::vector<JobId> ids;  // a copy: a complete takeover leaves the table
   for (const auto& [id, takeover] : open_) ids.push_back(id);
   std::optional<Time> next;
   const auto needed = [&next](Time when) { next = next ? std::min(*next, when) : when; };
@@ -106,7 +106,7 @@ void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) 
   const auto remains = transport::unpack<msg::DeadChild>(bytes);
   if (!remains) return failed(takeover, to_string(remains.error()));
   if (remains->busy) return busy(takeover, remains->claimed);
-  // Where it is to go on lies behind something that it has read.
+  // The place to continue from must be behind something that was read.
   if (!remains->next.empty() && (remains->jobs.empty() || remains->next == takeover.from))
     return failed(takeover, "its reader does not get on behind " + remains->next);
   if (takeover.from.empty() && !remains->is_there && remains->problems.empty() && was_up(child))
@@ -126,7 +126,7 @@ void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) 
   if (remains->next.empty()) takeover.phase = Phase::closing;
 }
 
-// Then it has had a journal.
+// Was the child ever up? Then it has had a journal.
 bool Takeovers::was_up(JobId child) const {
   const ActiveJob* job = jobs_.find(child);
   return job != nullptr && !job->life.child_uri.empty();
@@ -165,7 +165,7 @@ std::string Takeovers::waits_for(JobId child) const {
 
 // ---- closing ----
 
-// Nothing of a child goes on after the job that it was.
+// Nothing of a child continues after the job that it was.
 Time Takeovers::end_of(JobId child, Time now) const {
   if (const ActiveJob* job = jobs_.find(child); job != nullptr)
     return clock_.wall(job->life.t_finish != 0 ? job->life.t_finish : now);

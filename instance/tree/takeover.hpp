@@ -1,12 +1,12 @@
-// takeover.hpp - a child instance's job is over: what the child knew of its jobs becomes the
-// parent's.
+// takeover.hpp - when the job that was a child instance ends, the child's records of its jobs
+// become the parent's.
 //
 // The child's journal is the truth about the child's jobs. However the child ended, the broker
-// above reads it once the child's processes are gone (dead_child.hpp; through the agent that is
-// beside the files), puts every record into its own journal, and closes what is still open with the
-// reason. The job that the child was is over only after that. A child that ended in order and said
-// that its parent has all of its records need not be read. A takeover can be begun again after a
-// crash of the child or of the parent.
+// above reads it once the child's processes are gone (dead_child.hpp; through the agent beside the
+// files), puts every record into its own journal, and closes open records with the reason. Only
+// then is the job that the child was over. A child that ended in order and said that its parent has
+// all of its records need not be read. A takeover can begin again after a crash of the child or of
+// the parent.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -33,13 +33,13 @@ class Takeovers {
   Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal& journal, JobManager& jobs,
             Agents& agents, Settings settings);
 
-  // Begins the takeover of `child` unless it has begun. True: it is complete. `told_all`: the child
-  // has no record that is not in this instance's journal.
+  // Begins the takeover of `child` unless it has begun. True: it is complete. `told_all`: all
+  // records of the child are in this instance's journal.
   bool done(JobId child, bool told_all);
   void forget(JobId child) { open_.erase(child); }
-  // What the end of the job that this child was waits for; "": for nothing here.
+  // What the end of the job that was this child waits for; "": for nothing here.
   std::string waits_for(JobId child) const;
-  // Closes, some at a time, open records below children that this instance has no job of. None
+  // Closes, some at a time, open records below children that are not jobs of this instance. None
   // should be open.
   void close_strays() { strays_.emplace(); }
 
@@ -58,8 +58,8 @@ class Takeovers {
     std::string from;    // where the next piece begins
     std::string closed;  // records up to this path
     Time next_try = 0;
-    Time busy_since = 0;      // 0: its journal can be opened, as far as is known
-    std::string busy_with{};  // why it cannot, in words
+    Time busy_since = 0;      // 0: the child's journal can be opened, as far as is known
+    std::string busy_with{};  // why it cannot be opened, in words
     int failures = 0;
     std::vector<std::string> problems;
   };
@@ -82,7 +82,7 @@ class Takeovers {
   Settings settings_;
   std::map<JobId, Takeover> open_;
   std::size_t asked_ = 0;
-  std::optional<std::string> strays_;  // looked at up to this path; nullopt: all
+  std::optional<std::string> strays_;  // looked at up to this path; nullopt: done
   Time strays_next_ = 0;
 };
 

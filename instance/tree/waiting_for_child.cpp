@@ -9,13 +9,13 @@ void WaitingForChild::wait(JobId child, Duration patience, Then then) {
   waiting_.push_back({child, std::move(then), {}});
   const auto at = std::prev(waiting_.end());
   at->timeout = reactor_.after(patience, [this, at] {
-    const Waiting silent = std::move(*at);  // with the timer, whose call this is
+    const Waiting silent = std::move(*at);  // with the timer that calls this
     waiting_.erase(at);
     silent.then(Outcome::silent);
   });
 }
 
-// A callback may wait for another child, which changes the list.
+// Moves the requests out first: a callback may wait for another child, which changes the list.
 void WaitingForChild::settle(JobId child, Outcome outcome) {
   std::list<Waiting> settled;
   for (auto at = waiting_.begin(); at != waiting_.end();) {

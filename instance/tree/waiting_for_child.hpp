@@ -1,5 +1,5 @@
-// waiting_for_child.hpp - requests for a child that is not connected just now: they wait until the
-// child is connected, until its job is over, or until their patience ends.
+// waiting_for_child.hpp - requests for a child that is not connected: they wait until the child is
+// connected, until its job is over, or until their patience ends.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -26,7 +26,7 @@ constexpr Duration kNameHolds = 60'000;     // until it is looked up again
 constexpr std::size_t kMostNames = 10'000;  // that are remembered
 constexpr std::int64_t kUsualUrgency = 16;
 
-// Of topics that name jobs. Without any they are about all there are, which are those of the asker.
+// The ids in a topic that names jobs. Without ids the topic is about all jobs, here the sender's.
 struct Named {
   std::vector<std::uint64_t> ids;
   HOLON_FIELDS(ids)
@@ -39,7 +39,7 @@ struct NamedOne {
 const std::set<std::string> kOfOneJob = {"job.info", "job.attach", "job.input", "job.extend"};
 const std::set<std::string> kOfJobs = {"job.watch", "job.wait", "job.signal", "job.suspend",
                                        "explain"};
-// What an operator may ask a child of somebody: to end, and what it has done.
+// Topics that an operator may send to another user's child: to end it, and to see what it has done.
 const std::set<std::string> kOfAnyChild = {"jobs",   "job.info", "tree",
                                            "status", "stats",    "shutdown"};
 
@@ -53,7 +53,7 @@ std::string look_up(std::uint32_t uid) {
   return entry == nullptr ? std::string() : entry->pw_name;
 }
 
-// One without a name goes by its number.
+// A group without a name goes by its number.
 std::string name_of_group(gid_t id) {
   const ::group* const entry = getgrgid(id);
   return entry == nullptr ? std::to_string(id) : entry->gr_name;
@@ -82,7 +82,7 @@ Status check_urgency(std::int64_t urgency) {
                                         kUsualUrgency));
 }
 
-// Whom a job waits for. What cannot be read is for whoever takes the submission to tell.
+// The jobs that a job waits for. Errors are left to the code that takes the submission.
 std::vector<std::uint64_t> waited_for(const std::string& jobspec) {
   std::vector<std::uint64_t> ids;
   // The key may be written with escapes.
@@ -99,7 +99,7 @@ std::vector<std::uint64_t> waited_for(const std::string& jobspec) {
   return ids;
 }
 
-// To name no job would mean all there are.
+// Answers requests that name no job of the sender: without ids they would mean all jobs.
 bool is_answered_empty(const Request& request) {
   const bool waits = request.topic() == "job.wait";
   if (!waits && request.topic() != "explain") return false;
@@ -188,8 +188,8 @@ Status Access::narrow_restricted(const Request& request, const std::string& name
   return kOfJobs.contains(topic) ? only_own(request, name) : Status();
 }
 
-// Whoever submits is the one the kernel says. Operators submit for others, too; nobody does for
-// those that nothing is started for.
+// The user of a submission is its sender, as the kernel says. Operators submit for others, too, but
+// nobody for users whose tasks are never started.
 Status Access::settle_user(std::string& user, unsigned kinds, const std::string& name) const {
   if (user.empty()) user = name;
   const bool may_name = (kinds & (kOwner | kOperator)) != 0;
@@ -214,7 +214,7 @@ Status Access::narrow_submit(const Request& request, unsigned kinds, const std::
   if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
   if (is_restricted(kinds))
     if (auto usual = check_urgency(ask->urgency); !usual) return usual;
-  // Who waits for a job learns how it ended.
+  // A job that waits for another learns how it ended.
   if (is_restricted(kinds))
     if (auto own = are_own(waited_for(ask->jobspec), name); !own) return own;
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
@@ -249,7 +249,7 @@ Status Access::narrow_list(const Request& request, const std::string& name) {
 Status Access::narrow_cancel(const Request& request, const std::string& name) {
   const auto ask = transport::unpack<msg::CancelRequest>(request.payload());
   if (!ask) return tl::unexpected<Error>(ask.error());
-  if (ask->all) return {};  // that the asker sees
+  if (ask->all) return {};  // all that the sender sees
   const auto numbers = Idset::parse(ask->numbers);
   if (!numbers) return fail(numbers.error().code, numbers.error().what, "numbers");
   const auto runs = jobs_.runs_of(*numbers);
@@ -279,8 +279,7 @@ Status Access::narrow_tasks(const Request& request, const std::string& name) {
   return ask ? are_own({ask->array}, name) : tl::unexpected<Error>(ask.error());
 }
 
-// What a child tells of its jobs is its user's and counts for a group of that user, whatever names
-// it gives.
+// Records from a child get its user and one of that user's groups, whatever names they have.
 Status Access::as_own_records(const Request& request, const std::string& name, Time now) {
   auto told = transport::unpack<msg::Records>(request.payload());
   if (!told) return tl::unexpected<Error>(told.error());
@@ -320,7 +319,7 @@ std::vector<std::uint64_t> Access::own_jobs(const std::string& name) const {
   return ids;
 }
 
-// One that does not exist is for whoever handles the request to tell.
+// Jobs that do not exist are left to the code that handles the request.
 Status Access::are_own(const std::vector<std::uint64_t>& ids, const std::string& name) const {
   for (const auto id : ids) {
     const ActiveJob* const job = jobs_.find(JobId(id));

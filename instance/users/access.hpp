@@ -1,9 +1,9 @@
 // access.hpp - who may ask what in an instance that serves several users. An instance of one user
 // has none of this: all that reach it are its owner.
 //
-// Roles, from the kernel's word on a connection: an operator (access.operators), a user
-// (access.users), a guest (everybody else). rights.hpp says which topics are whose; here is what of
-// a topic: a user sees and changes their own jobs, and is the one the kernel says.
+// Roles, by the kernel's word on a connection: an operator (access.operators), a user
+// (access.users), a guest (everybody else). rights.hpp has the topics of each role; this file has
+// the part of a topic: users see and change their own jobs, and are who the kernel says.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -22,28 +22,28 @@ namespace holon::instance {
 
 class Access {
  public:
-  // `serves_users`: false: of one user. All must outlive it.
+  // `serves_users`: false for an instance of one user. The other arguments must outlive it.
   Access(bool serves_users, const config::Config& config, const JobManager& jobs);
 
   bool serves_users() const { return serves_users_; }
-  // Of rights.hpp: what somebody is beside the owner. 0 in an instance of one user.
+  // The sender's kinds of rights.hpp beside owner; 0 in an instance of one user.
   unsigned kinds_of(const transport::Principal& who, Time now);
-  // The user's name; "": nobody has this number.
+  // The user's name; "": no user has this number.
   const std::string& name_of(std::uint32_t uid, Time now);
-  // The groups that a user is in by this machine's databases, the primary one first; none: there is
-  // no such user. Until the next call.
+  // The user's groups in this machine's databases, the primary one first; empty: there is no such
+  // user. Valid until the next call.
   const std::vector<std::string>& groups_of(const std::string& user, Time now);
 
-  // What of a request to this instance its asker may ask: all of it, or what is left in the payload
-  // that is put in place of it. False: nothing is left, and it has been answered so. `kinds`: all
-  // that the asker is. Errors: denied (it names another user's jobs, or another user), and of what
-  // cannot be read.
+  // Restricts a request to this instance to what its sender may ask: nothing changes, or its
+  // payload is replaced by the rest. False: nothing is left, and the request has been answered.
+  // `kinds`: all kinds of the sender. Errors: denied (it names another user's jobs, or another
+  // user), and those of payloads that cannot be read.
   Result<bool> narrow(const transport::Request& request, unsigned kinds, Time now);
 
-  // May the asker reach the child that this job is? Errors: denied.
+  // May the sender reach the child that is this job? Errors: denied.
   Status may_reach(const std::string& user_of_child, const transport::Request& request,
                    unsigned kinds, Time now);
-  // Whose jobs and children alone the asker sees; nullopt: all.
+  // The only user whose jobs and children the sender sees; nullopt: all users.
   std::optional<std::string> sees_only(const transport::Principal& who, unsigned kinds, Time now);
 
  private:

@@ -30,7 +30,7 @@ using transport::unpack;
 constexpr std::size_t kLongestEntry = 300;  // bytes of what an entry says, beside the reason
 constexpr std::size_t kLargestRead = 128 << 10;
 constexpr std::size_t kMostOfAnAnswer = 1'000;
-constexpr std::int64_t kDropAtOnce = 100;  // beyond what is kept
+constexpr std::int64_t kDropAtOnce = 100;  // entries beyond those that are kept
 
 std::string shortened(std::string_view text) {
   return printable(text.substr(0, kLongestEntry));
@@ -41,7 +41,7 @@ std::string jobs_in_words(std::uint64_t first, std::uint64_t count) {
                     : fmt::format("jobs {}-{}", first, first + count - 1);
 }
 
-// Numbers of any client: those that are none are left out.
+// A client's numbers in words, without those that are no ids.
 std::string ids_in_words(const char* what, const std::vector<std::uint64_t>& ids) {
   std::vector<std::uint64_t> sorted = ids;
   std::sort(sorted.begin(), sorted.end());
@@ -51,7 +51,7 @@ std::string ids_in_words(const char* what, const std::vector<std::uint64_t>& ids
   return fmt::format("{}{} {}", what, set.count() == 1 ? "" : "s", set.str());
 }
 
-// What a request of a topic asks for. A payload that cannot be read is refused by who handles it.
+// A request of a topic in words. A payload that cannot be read is refused by the topic's handler.
 using InWords = std::string (*)(const std::string& payload);
 
 template <class Message, std::string (*words)(const Message&)>
@@ -127,7 +127,7 @@ std::string in_words(const Request& request) {
   };
   const auto known = kWords.find(request.topic());
   if (known == kWords.end()) return {};
-  // It is read once more by who handles it: that is no matter for what people send.
+  // The payload is read again by its handler, which is no matter for what people send.
   if (request.payload().size() > kLargestRead)
     return fmt::format("a request of {} bytes", request.payload().size());
   return shortened(known->second(request.payload()));

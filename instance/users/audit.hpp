@@ -1,5 +1,5 @@
-// audit.hpp - keeps in the journal who asked the instance to change something, and whom it refused
-// what: the newest `journal.audit` entries. An entry is committed with what it is about.
+// audit.hpp - keeps in the journal who asked the instance to change something, and who was refused
+// what: the newest `journal.audit` entries. An entry is committed with the change it is about.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,15 +18,15 @@ class Audit {
       : journal_(journal), clock_(clock), keep_(static_cast<std::int64_t>(keep)) {}
   void add_to(transport::Dispatcher& dispatcher);
 
-  // The request is about to be done, or passed on, and its entry says so; where it fails, why.
+  // The request is about to be done, or passed on; its entry says so, and why if it fails.
   // `passed_on`: it came through the instance above. The audit must outlive the request's answer.
   void asked(const transport::Request& request, bool passed_on);
-  // More of what the request that was asked last is about: the numbers that its jobs have got.
+  // Adds the numbers of its jobs to the entry of the last request.
   void name_jobs(std::uint64_t first, std::uint64_t count);
   // The request was refused before anything was done.
   void refused(const transport::Request& request, const Error& why);
-  // The system has refused a task what it was to have as its user: a file, a folder, the user
-  // itself. `job`: of which one, in words; `uid`: of that user, -1: not known.
+  // The system has refused a task a file or a folder as its user, or to become that user. `job`: in
+  // words; `uid`: the user's, -1: not known.
   void task_denied(const std::string& job, std::int64_t uid, const std::string& why);
 
  private:
@@ -37,7 +37,7 @@ class Audit {
   Journal& journal_;
   InstanceClock& clock_;
   std::int64_t keep_;
-  std::int64_t last_ = 0;  // the entry of the request that was asked last
+  std::int64_t last_ = 0;  // the entry of the last request
 };
 
 }  // namespace holon::instance

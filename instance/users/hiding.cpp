@@ -11,7 +11,7 @@
 
 namespace holon::instance {
 
-// What stands at the beginning of a text, and what a viewer reads in place of it.
+// A name at the beginning of a text, and what a viewer reads instead.
 struct Hiding::Named {
   std::size_t length = 0;
   std::string shown;
@@ -27,7 +27,7 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Digits at the beginning of the text; nullopt: there are none, or they are no number of a job.
+// Digits at the beginning of the text; nullopt: there are none, or they are no job's number.
 struct Number {
   std::uint64_t value = 0;
   std::size_t length = 0;
@@ -39,7 +39,7 @@ std::optional<Number> number_at(std::string_view text) {
   return read.ec == std::errc() && number.length > 0 ? std::optional(number) : std::nullopt;
 }
 
-// The length of ".3" behind the number of an array; 0: it is no task.
+// The length of ".3" behind an array's number; 0: it is no task.
 std::size_t index_at(std::string_view text) {
   if (!text.starts_with('.')) return 0;
   const auto index = number_at(text.substr(1));
@@ -56,8 +56,8 @@ bool is_interval_at(std::string_view text) {
          is_digit(text[end]);
 }
 
-// The place behind the name in parentheses that the text begins with; 0: there is none. A name may
-// be any text: its end is where the reservation's interval follows.
+// The place behind the name in parentheses at the beginning of the text; 0: there is none. A name
+// may be any text: it ends where the reservation's interval follows.
 std::size_t end_of_name(std::string_view text) {
   constexpr std::string_view kEnd = ") from ";
   if (!text.starts_with(" (")) return 0;
@@ -132,7 +132,7 @@ std::string Hiding::reason(std::string_view text) const {
       const std::string_view rest = text.substr(at);
       named = job_at(rest);
       if (!named) named = jobs_at(rest);
-      // What is not there is nobody's: "there is no advance reservation 3".
+      // What does not exist is nobody's: "there is no advance reservation 3".
       if (!named && !shown.ends_with("no ")) named = reservation_at(rest);
     }
     shown += named ? named->shown : std::string(1, text[at]);

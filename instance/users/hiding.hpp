@@ -1,8 +1,8 @@
-// hiding.hpp - what a user of an instance for several is told of a job of their own, without the
-// jobs of others that it is about.
+// hiding.hpp - what a user of an instance for several users is told of an own job, without the jobs
+// of others.
 //
-// Reasons are made for whoever runs the instance, and name jobs by their numbers ("job 7 is in
-// front of it"). Before one goes to somebody who may not look into job 7 the number is taken out.
+// Reasons are made for the operators of the instance, and name jobs by their numbers ("job 7 is in
+// front of it"). Before a user gets one who may not see job 7 the number is taken out.
 #pragma once
 #include <functional>
 #include <optional>
@@ -19,11 +19,11 @@ class JobManager;
 
 class Hiding {
  public:
-  // Whose job that is, also one that is over; "": there is none.
+  // The user of a job, active or over; "": there is no such job.
   using UserOf = std::function<std::string(JobId)>;
-  // May that user run jobs in the advance reservation of this number? False: there is none.
+  // May that user run jobs in this advance reservation? False: there is none.
   using MayUse = std::function<bool(JobId, const std::string&)>;
-  // `viewer`: who reads; nullopt: somebody who sees everything.
+  // `viewer`: the reader; nullopt: the reader sees everything.
   Hiding(std::optional<std::string> viewer, UserOf user_of, MayUse may_use)
       : viewer_(std::move(viewer)), user_of_(std::move(user_of)), may_use_(std::move(may_use)) {}
   // `jobs` must outlive it.
@@ -33,12 +33,12 @@ class Hiding {
   bool hides_nothing() const { return !viewer_; }
   bool is_others(JobId job) const { return viewer_ && user_of_(job) != *viewer_; }
 
-  // "job 7", "array 7" and "jobs 7, 8" of others are "another user's job" and so many "jobs of
-  // others"; "advance reservation 9 (name)" that the viewer may not use is "an advance
+  // "job 7", "array 7" and "jobs 7, 8" of others become "another user's job" and so many "jobs of
+  // others"; "advance reservation 9 (name)" that the viewer may not use becomes "an advance
   // reservation".
   std::string reason(std::string_view text) const;
-  // In place. A record or event has to be about a job of this instance: in a child's, numbers are
-  // the child's.
+  // Changes it in place. A record or event has to be about a job of this instance: in a child's,
+  // numbers are the child's.
   void record(msg::JobRecord& record) const;
   void event(Event& event) const;
 

@@ -24,7 +24,7 @@ IdleEnd::IdleEnd(transport::Reactor& reactor, JobManager& jobs, Duration timeout
                           [this] { look(); });
 }
 
-// A job, or a task of an open array, that came and went between two looks was something to do, too.
+// A job, or a task of an open array, that came and went between two looks counts, too.
 void IdleEnd::look() {
   const auto arrays = idle_arrays();
   const Submitted now = submitted(arrays.value_or(std::vector<const JobArray*>()));
@@ -37,7 +37,7 @@ void IdleEnd::look() {
   end_();
 }
 
-// The open arrays that have no task; nullopt: there is something else that waits or runs.
+// The open arrays without tasks; nullopt: something else waits or runs.
 std::optional<std::vector<const JobArray*>> IdleEnd::idle_arrays() const {
   std::vector<const JobArray*> arrays;
   for (const auto& [id, job] : jobs_.active()) {

@@ -1,7 +1,7 @@
-// idle_end.hpp - the end of an instance that has had nothing that waits or runs for a while.
+// idle_end.hpp - ends an instance in which nothing has waited or run for a while.
 //
-// An open array without tasks is nothing to do: it is closed before the instance ends, so that it
-// is over in good order and whoever adds to it is told so.
+// An open array without tasks does not count: it is closed before the instance ends, so that it
+// ends in good order and clients that extend it are told so.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,12 +17,12 @@ namespace holon::instance {
 class IdleEnd {
  public:
   // `end` is called once the instance has been idle for `timeout` ms, and then again with each
-  // look. All must outlive it.
+  // look. The other arguments must outlive it.
   IdleEnd(transport::Reactor& reactor, JobManager& jobs, Duration timeout,
           std::function<void()> end);
 
  private:
-  // What has been submitted so far: jobs by the number of the next one, tasks of open arrays.
+  // How much has been submitted so far: jobs by the next number, tasks of open arrays.
   struct Submitted {
     JobId next{0};
     std::uint64_t tasks = 0;

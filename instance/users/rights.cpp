@@ -8,11 +8,11 @@
 namespace holon::instance {
 namespace {
 
-// Every broker of a tree is of one user, and proves it to its neighbours at both ends of their
-// connection: what it passes on was asked for by the owner.
+// All brokers of a tree run as one user, which both ends of their connections prove: requests that
+// they pass on come from the owner.
 constexpr unsigned kUser = kOwner | kParent;
-constexpr unsigned kOperators = kUser | kOperator;  // not of others' users
-constexpr unsigned kUsers = kOperators | kMember;   // of their own jobs: Access
+constexpr unsigned kOperators = kUser | kOperator;  // not over other users
+constexpr unsigned kUsers = kOperators | kMember;   // about their own jobs: Access
 constexpr unsigned kAll = kUsers | kVisitor;
 constexpr bool kAudited = true;
 constexpr bool kRepeated = true;
@@ -60,12 +60,12 @@ constexpr std::array kRights = {
     Right{"resource.drain", kOperators, Reach::tree, kAudited},
     Right{"node.invite", kOperators, Reach::tree, kAudited},
     Right{"node.leave", kOperators, Reach::tree, kAudited},
-    // What is passed through to the batch system runs as the owner.
+    // What is passed to the batch system runs as the owner.
     Right{"provision.add", kUser, Reach::tree, kAudited},
     Right{"provision.list", kOperators, Reach::tree},
     Right{"provision.change", kOperators, Reach::tree, kAudited},
-    // With these, agents and children prove what they are: before that they are clients, or have an
-    // invitation.
+    // With these topics agents and children prove what they are: before that they are clients, or
+    // have an invitation.
     Right{"agent.hello", kOwner, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"hello", kOwner | kMember, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"invitation", kOwner | kMember, Reach::neighbours},

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kFilesPatience = 60'000;
 constexpr const char* kFilesPatienceText = "a minute";
-// Permissions that tasks have taken away from their own folders are no obstacle.
+// Also removes folders whose permissions tasks have taken away.
 constexpr const char* kRemove =
     "rm -rf -- \"$FOLDER\" 2>/dev/null || { chmod -R u+rwX -- \"$FOLDER\"; rm -rf -- \"$FOLDER\"; "
     "} && rm -f -- \"$LOCK\"";
@@ -49,8 +49,8 @@ Result<transport::UniqueFd> in_memory_for(const std::vector<msg::File>& files) {
   return in_memory("holon files", transport::pack(program));
 }
 
-// Owners of such folders as whom processes can be started; "": as this process. What is shared in
-// memory is an agent's own.
+// Owners of such folders that processes can run as; "": this process's user. Shared memory is
+// always an agent's own.
 std::set<std::string> owners_of_folders(const std::string& base, bool serves_users) {
   std::set<uid_t> users;
   std::set<std::string> names;
@@ -136,7 +136,7 @@ void JobFiles::stop() {
   hook_.reset();
 }
 
-// What tasks have left as it was, which is the usual.
+// Removes what tasks have left unchanged, the usual case.
 bool JobFiles::remove_quickly() {
   if (!user_.empty()) return false;
   if (const auto inside = folder_->open())
@@ -146,7 +146,7 @@ bool JobFiles::remove_quickly() {
   return true;
 }
 
-// By a process beside the agent: it may be much, on a file system that hangs.
+// Removes by a process beside the agent: it may be much, on a file system that hangs.
 Hook::What JobFiles::removal() const {
   Hook::What what;
   what.name = "removal of its files";
@@ -167,7 +167,7 @@ Hook::What JobFiles::removal() const {
 
 bool JobFiles::remove(std::function<void(const std::string&)> done) {
   stop();
-  // Whoever was ended may have made it already.
+  // The process that was ended may have made the folder already.
   if (!folder_ && may_be_left_) {
     auto taken = take_placed_files(line_.get(), files_base());
     may_be_left_ = !taken && taken.error().code == Errc::not_found;
@@ -196,7 +196,7 @@ void LeftFiles::remove(Processes& processes, ProcessTracking& tracking, const st
   SpawnRequest request{argv, env, root};
   request.user = owner;
   const auto pid = processes.spawn(request);
-  if (!pid) return;  // none of the instance's users: nothing of it is this instance's
+  if (!pid) return;  // not one of the instance's users: the folder is not the instance's
   if (owner.empty()) tracking.spare(*pid);
   auto end = processes.on_end(
       *pid,

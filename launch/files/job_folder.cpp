@@ -27,7 +27,7 @@ bool is_letter_or_digit(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// As part of a name. Addresses of sockets may be below the folder, which are short.
+// The host as part of a name. It is short: addresses of sockets may be below the folder.
 const std::string& host_part() {
   static const std::string part = [] {
     constexpr std::size_t kLongest = 24;
@@ -47,8 +47,8 @@ std::string beginning_of(const std::string& kind) {
   return kind + host_part() + "-";
 }
 
-// A file that is opened for writing: NFS gives no exclusive lock else. Without a descriptor: it is
-// somebody's, or gone by now.
+// Opens a file for writing, since NFS gives no exclusive lock otherwise, and locks it. Without a
+// descriptor: it is locked by another process, or gone by now.
 transport::UniqueFd locked(const std::string& file) {
   transport::UniqueFd fd(open(file.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info {};
@@ -65,7 +65,7 @@ bool remove_all(const std::string& path) {
   return !error;
 }
 
-// The owner of a folder may have taken the permissions away that its removal needs.
+// Restores permissions: the owner of a folder may have taken those away that its removal needs.
 void open_folders(const std::string& path) {
   std::error_code error;
   const auto open_one = [](const fs::path& folder) {
@@ -79,7 +79,7 @@ void open_folders(const std::string& path) {
     if (entry->symlink_status(error).type() == fs::file_type::directory) open_one(entry->path());
 }
 
-// Who looks for what is left may have had the new file before it was locked, and removed it.
+// Tries again if a search for left folders got the new file before it was locked, and removed it.
 Result<transport::UniqueFd> new_lock(const std::string& pattern, std::string& name) {
   constexpr int kAttempts = 16;
   for (int i = 0; i < kAttempts; ++i) {
@@ -98,7 +98,7 @@ Result<transport::UniqueFd> new_lock(const std::string& pattern, std::string& na
   return fail(Errc::system, "others remove what is made there");
 }
 
-// Without a descriptor: its file system gives none. NFS asks for a descriptor to write with.
+// Without a descriptor: the file system locks no folders. NFS needs a descriptor for writing.
 transport::UniqueFd locked_folder(const std::string& path) {
   transport::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (fd && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.reset();

@@ -21,12 +21,12 @@ namespace {
 
 constexpr mode_t kPermissions = 0777;
 constexpr std::size_t kMostRequest = std::size_t{16} << 20;
-// What is said of a folder begins with the first one, why there is none with one of the others.
+// The first character of a report on a folder; with one of the others: why there is none.
 constexpr char kPlaced = '+', kDenied = '!', kFailed = '-';
 constexpr std::size_t kLongestSentence = 8192;
 constexpr std::size_t kMostLocks = 2;  // JobFolder::locks()
 
-// Standard input, which may be a file that only its opener could open again.
+// Reads standard input, which may be a file that only its opener could open again.
 Result<std::string> read_request() {
   std::string bytes(kMostRequest, '\0');
   std::size_t size = 0;
@@ -41,7 +41,7 @@ Result<std::string> read_request() {
   return bytes;
 }
 
-// Into a folder that nobody else enters, under a name that is not there yet: no link is followed.
+// Writes into a folder that nobody else enters, under a name that does not exist: follows no link.
 Status place_one(int folder, const msg::File& file) {
   if (file.name.empty() || file.name == "." || file.name == ".." ||
       file.name.find('/') != std::string::npos || file.name.find('\0') != std::string::npos)
@@ -112,7 +112,7 @@ Result<JobFolder> take_placed_files(int line, const std::string& base) {
     return fail(Errc::not_found,
                 "its process has sent other descriptors than the locks of its folder");
   sentence.resize(static_cast<std::size_t>(passed.size));
-  // A process of the user's has said it: whatever it is becomes a value of that user's environment,
+  // A process of the user's has sent it: whatever it is becomes a value of that user's environment,
   // and the name of what is removed as that user.
   const std::string beginning = kPlaced + base + "/";
   if (locks[0] && sentence.starts_with(beginning) &&

@@ -14,8 +14,8 @@
 namespace holon::launch {
 namespace {
 
-// How the libraries of makers name GPUs, the most native one first. What opencl shows is not cut:
-// its names count on each platform anew.
+// How makers' libraries name GPUs, the most native one first. GPUs that opencl shows are not cut:
+// its names count anew on each platform.
 constexpr std::array<std::string_view, 3> kGpuViews = {"cuda", "rsmi", "ze"};
 
 std::vector<std::string> lines_of_topology(std::string_view xml) {
@@ -35,7 +35,7 @@ std::optional<std::size_t> device_number(std::string_view text) {
   return number;
 }
 
-// The number of the GPU that this line shows in that view.
+// The number of the GPU on this line, in that view.
 std::optional<std::size_t> gpu_on(const std::string& line, std::string_view view) {
   const auto name = xml_value(line, "name");
   if (line.find("type=\"OSDev\"") == std::string::npos || !name.is_there()) return std::nullopt;
@@ -50,8 +50,8 @@ std::set<std::size_t> gpus_in(const std::vector<std::string>& lines, std::string
   return gpus;
 }
 
-// The number that a GPU gets; nullopt: it was not given to this process. Devices that have no
-// numbers, by which the library names them, are the first ones.
+// The new number of a GPU; nullopt: it was not given to this process. If devices have no numbers,
+// by which the library names them, the first GPUs are meant.
 std::optional<std::size_t> new_number(std::size_t gpu, const std::vector<std::string>& devices) {
   const bool all = std::all_of(devices.begin(), devices.end(), [](const auto& device) {
     return device_number(device).has_value();
@@ -67,7 +67,7 @@ std::string as_number(std::string line, std::string_view view, std::size_t numbe
   return line.replace(name.begin, name.end - name.begin, fmt::format("{}{}", view, number));
 }
 
-// A display, of which nothing is counted.
+// Turns a GPU into a display, which is not counted.
 std::string as_no_gpu(std::string line) {
   if (const auto name = xml_value(line, "name"); name.is_there())
     line.replace(name.begin, name.end - name.begin, "withheld");
@@ -81,8 +81,8 @@ struct OpenObject {
   bool holds_cores = false;  // where the resource graph puts the cores below it
 };
 
-// The lines at which the objects end beside whose cores a GPU may stand: packages, and what has
-// memory of its own. The graph gives a slot's cores and GPUs from one of these only.
+// The lines at which objects end that a GPU may be put into beside cores: packages, and parts with
+// memory of their own. The graph gives a slot's cores and GPUs from one of these only.
 std::vector<std::size_t> ends_of_holders(const std::vector<std::string>& lines) {
   std::vector<OpenObject> open;
   std::set<std::size_t> holders;
@@ -111,7 +111,7 @@ std::vector<std::size_t> ends_of_holders(const std::vector<std::string>& lines) 
 void add_gpus_to(std::vector<std::string>& lines, std::size_t gpus) {
   const auto ends = ends_of_holders(lines);
   if (ends.empty()) return;
-  for (std::size_t i = gpus; i-- > 0;) {  // each stands before those that are there already
+  for (std::size_t i = gpus; i-- > 0;) {  // each comes before those already there
     std::string& end = lines[ends[i * ends.size() / gpus]];
     end.insert(0, fmt::format("<object type=\"OSDev\" name=\"cuda{}\" osdev_type=\"5\"/>\n", i));
   }
@@ -133,8 +133,7 @@ std::optional<std::vector<std::string>> visible_gpus(bool amd) {
   return devices;
 }
 
-// Where a library hides what the variable does not name, hwloc sees what is left with numbers from
-// 0 on.
+// If a library hides GPUs that the variable does not name, hwloc numbers the others from 0.
 std::string with_gpus(const std::string& xml, const std::vector<std::string>& devices) {
   std::vector<std::string> lines = lines_of_topology(xml);
   bool sees_some = false;

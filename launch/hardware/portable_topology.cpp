@@ -1,4 +1,4 @@
-// Equal nodes differ in what hwloc tells people of them: such lines are left out, so that a
+// Equal nodes differ in what hwloc shows only for people: such lines are left out, so that a
 // topology travels once, and is kept once, however many nodes have it.
 #include <fmt/core.h>
 
@@ -13,7 +13,7 @@
 namespace holon::launch {
 namespace {
 
-// Of a block device, which a graph may have as storage.
+// Infos of a block device, which a graph may have as storage.
 constexpr std::array<std::string_view, 2> kKeptInfos = {"Size", "LinuxDeviceID"};
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 

@@ -5,7 +5,7 @@
 
 namespace holon::launch {
 
-// Where the value of an attribute stands in a line; `begin` is npos where there is none.
+// The position of an attribute's value in a line; `begin` is npos if there is none.
 struct XmlValue {
   std::size_t begin = std::string_view::npos, end = 0;
 

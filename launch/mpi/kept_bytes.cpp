@@ -7,7 +7,7 @@
 namespace holon::launch {
 namespace {
 
-// What is free in between stays this process's otherwise, for as long as it lives.
+// Otherwise free memory in between stays this process's for as long as it lives.
 constexpr std::size_t kGivenBackFrom = std::size_t{4} << 20;
 
 }  // namespace

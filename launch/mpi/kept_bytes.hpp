@@ -1,5 +1,5 @@
-// kept_bytes.hpp - how much memory of an agent jobs may fill with what their tasks tell each other:
-// of one user, and of all together.
+// kept_bytes.hpp - how much memory of an agent jobs may fill with what their tasks exchange: the
+// jobs of one user, and all jobs together.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -17,17 +17,17 @@ class KeptBytes : public std::enable_shared_from_this<KeptBytes> {
   explicit KeptBytes(std::size_t most_of_user = kMostOfUser, std::size_t most_of_all = kMostOfAll)
       : most_of_user_(most_of_user), most_of_all_(most_of_all) {}
 
-  // What one job keeps; it is given back with it.
+  // What one job keeps; given back with this object.
   class Part {
    public:
-    Part() = default;  // of nobody: it may keep what it likes
+    Part() = default;  // of nobody: without a bound
     Part(std::shared_ptr<KeptBytes> all, std::string user)
         : all_(std::move(all)), user_(std::move(user)) {}
     ~Part();
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 
-    // From now on it keeps so many. False: it may not, and keeps as many as before.
+    // Changes how much the job keeps. False: it may not keep so much, and keeps as much as before.
     bool resize(std::size_t bytes);
 
    private:

@@ -13,17 +13,17 @@
 
 namespace holon::launch {
 
-// What a wire-up stands on; all of it must outlive it.
+// What a wire-up uses; all of it must outlive the wire-up.
 struct WireUpGround {
   transport::Reactor& reactor;
   Processes& processes;
   const NodeFrame& frame;
   const ProgramImage& program;
-  int cgroup = -1;                            // of the job; -1: the agent's
-  std::shared_ptr<KeptBytes> kept = nullptr;  // what jobs may keep in the agent; nullptr: anything
+  int cgroup = -1;                            // the job's; -1: the agent's
+  std::shared_ptr<KeptBytes> kept = nullptr;  // bounds what jobs keep in the agent; nullptr: none
 };
 
-// nullptr: none is asked for. Errors: system; invalid_argument (no such kind of wire-up).
+// nullptr: none was requested. Errors: system; invalid_argument (no such kind of wire-up).
 Result<std::unique_ptr<WireUp>> make_wire_up(const WireUpGround& ground, const msg::Start& start,
                                              WireUpEvents events);
 

@@ -1,8 +1,8 @@
-// part_fences.hpp - the fences of one agent's part of a job: what its tasks have put, until all
-// parts have come.
+// part_fences.hpp - the fences of one agent's part of a job: data put by its tasks, until all parts
+// have come.
 //
-// The broker keeps nothing on disk of a fence. So what was put for the last one that is over is
-// kept here, too: after the broker was restarted, other parts may still wait in it.
+// The broker keeps fences in memory only. So the data of the last completed fence is kept here,
+// too: after a restart of the broker other parts may still wait in that fence.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,12 +15,12 @@ class PartFences {
  public:
   explicit PartFences(std::uint64_t job) : job_(job) {}
 
-  // The tasks have all come and put `data`. REQUIRES: is_waiting() is false.
+  // All tasks have come and put `data`. REQUIRES: is_waiting() is false.
   const msg::FenceRequest& enter(std::string data);
   bool is_waiting() const { return waiting_; }
-  // All parts have come to fence `round`. False: it is not the one that is waited in.
+  // All parts have come to fence `round`. False: no task waits in that fence.
   bool release(std::uint64_t round);
-  // What is to be said again over a new connection, in this order.
+  // The fences to be sent again over a new connection, in this order.
   const std::deque<msg::FenceRequest>& to_say_again() const { return kept_; }
 
  private:

@@ -16,7 +16,7 @@ std::vector<std::uint32_t> own_ranks(const msg::Start& start) {
   return ranks;
 }
 
-// Of all parts, one after the other.
+// The ranks of all parts, one after the other.
 std::vector<std::uint32_t> all_ranks(const msg::Start& start) {
   std::vector<std::uint32_t> all;
   if (start.dealt.empty()) {

@@ -15,9 +15,9 @@ namespace holon::launch {
 namespace {
 
 constexpr std::size_t kReadAtOnce = 4096;
-// Of a task that has ended: more than a socket holds. What it has left behind may go on sending.
+// Reads after a task's end: more than a socket holds. Processes it has left may go on sending.
 constexpr int kLastReads = 128;
-// In the last fence, until those that are there go on without the others.
+// In the last fence: until the tasks that are there continue without the others.
 constexpr Duration kLeavePatience = 1'000;
 
 // The name of the job's key-value space: the same on all nodes, and one word.
@@ -27,13 +27,13 @@ std::string space_of(const std::string& path) {
   return name.substr(0, pmi::kMaxName - 1);
 }
 
-// What tasks have put, as it travels: keys and values in turn.
+// What tasks have put, as sent: keys and values in turn.
 struct PutPairs {
   std::vector<std::string> words;
   HOLON_FIELDS(words)
 };
 
-// "": where the others are the tasks find out by themselves.
+// "": tasks find out by themselves where the others are.
 std::string mapping_of(const msg::Start& start) {
   if (start.part_tasks.empty()) return pmi::process_mapping({start.tasks.size()});
   const auto ranks = ranks_by_part(start);
@@ -143,7 +143,7 @@ void PmiWireUp::wait_for(std::size_t place, unsigned what) {
     close(place);
 }
 
-// False: there is nothing more to hear just now.
+// Handles one buffer. False: there is nothing more to read just now.
 bool PmiWireUp::hear(std::size_t place) {
   std::array<char, kReadAtOnce> buffer;
   const ssize_t n = recv(seats_[place].ours.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);

@@ -2,9 +2,9 @@
 // the protocol of pmi/server.hpp over it. MPICH and its descendants, and Slurm's libpmi2, find
 // their end by PMI_FD.
 //
-// A task is read from only while it has taken all answers, and no more than one buffer a turn: what
+// A task is read only while it has taken all answers, and no more than one buffer a turn: whatever
 // it sends, and however fast, costs the agent bounded memory and no other job its turn. A task that
-// sends something else than PMI is not heard any more; nothing else happens to it.
+// sends anything but PMI is not heard any more; nothing else happens to it.
 #pragma once
 #include <memory>
 #include <vector>
@@ -21,8 +21,8 @@ namespace holon::launch {
 
 class PmiWireUp final : public WireUp {
  public:
-  // Both must outlive it. Errors: system (no descriptors are left).
-  // `kept`: what jobs may keep here; nullptr: without a bound.
+  // `kept`: bounds what jobs keep here; nullptr: no bound. Both arguments must outlive it. Errors:
+  // system (no descriptors are left).
   static Result<std::unique_ptr<PmiWireUp>> create(transport::Reactor& reactor,
                                                    std::shared_ptr<KeptBytes> kept,
                                                    const msg::Start& start, pmi::Versions versions,

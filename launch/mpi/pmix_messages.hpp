@@ -1,6 +1,6 @@
-// pmix_messages.hpp - what an agent and the PMIx server of one of its jobs, a process beside the
-// tasks (pmix_server.hpp), say to each other over a pair of sockets: msgpack, each message behind
-// its length in four bytes, the least one first.
+// pmix_messages.hpp - messages between an agent and the PMIx server of one of its jobs, a process
+// beside the tasks (pmix_server.hpp), over a pair of sockets: msgpack, each message after its
+// length in four bytes, the least one first.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,11 +19,11 @@ namespace holon::launch::pmix {
 struct Setup {
   std::string space;                              // PMIx's name of the job
   std::vector<std::vector<std::uint32_t>> ranks;  // of the tasks of each part
-  std::uint32_t part = 0;                         // the place of this one among them
-  std::string folder;                             // for sockets, gone with the job
+  std::uint32_t part = 0;                         // the place of this part among them
+  std::string folder;                             // for sockets; removed with the job
   HOLON_FIELDS(space, ranks, part, folder)
 };
-// All others: a fence is over, and this is what the tasks of each part have put.
+// All later messages: a fence is over; the tasks of each part have put this.
 struct FenceOver {
   std::vector<std::string> parts;
   HOLON_FIELDS(parts)
@@ -45,8 +45,8 @@ struct Told {
 };
 
 std::string framed(const std::string& message);
-// One message from the front of `buffer`, which loses it. nullopt: it is not all there yet. Errors:
-// protocol (it is longer than `most` bytes).
+// Takes one message from the front of `buffer`. nullopt: it is not complete yet. Errors: protocol
+// (it is longer than `most` bytes).
 Result<std::optional<std::string>> take_framed(std::string& buffer, std::size_t most);
 
 }  // namespace holon::launch::pmix

@@ -1,6 +1,5 @@
-// pmix_server.cpp - libpmix calls back from a thread of its own; whatever it says is passed on to
-// the agent at once, and the main thread waits for what the agent says. Only a fence goes both
-// ways.
+// pmix_server.cpp - libpmix calls back from its own thread; each call is passed to the agent at
+// once, and the main thread waits for messages of the agent. Only a fence goes both ways.
 #include "launch/mpi/pmix_server.hpp"
 
 #include <unistd.h>
@@ -31,7 +30,7 @@ namespace {
 using pmix::Setup;
 using pmix::Told;
 
-// A fence's answer has what all parts have put.
+// The answer to a fence has what all parts have put.
 constexpr std::size_t kMostFromAgent = 64 << 20;
 
 // The functions of the library that are used.
@@ -45,7 +44,7 @@ struct Library {
   decltype(&PMIx_Info_load) info_load = nullptr;
   decltype(&PMIx_Error_string) error_string = nullptr;
 
-  // nullptr: it is there. Else what is wrong.
+  // nullptr: the library was loaded; else what is wrong.
   const char* load() {
     void* const handle = dlopen("libpmix.so.2", RTLD_NOW | RTLD_GLOBAL);
     if (handle == nullptr) return dlerror();
@@ -63,7 +62,7 @@ struct Library {
   }
 };
 
-// What both threads touch. The library's callbacks have no argument for whose they are.
+// Data of both threads. The library's callbacks have no argument to pass it.
 struct Shared {
   struct Fence {
     pmix_modex_cbfunc_t over = nullptr;
@@ -74,7 +73,7 @@ struct Shared {
   std::uint32_t tasks = 0;  // of the job
   std::mutex mutex;
   std::condition_variable answered;
-  std::optional<pmix_status_t> status;  // of a call that is being waited for
+  std::optional<pmix_status_t> status;  // of a call that is waited for
   std::optional<Fence> fence;
 
   void tell(const Told& told) {
@@ -125,7 +124,7 @@ pmix_status_t on_abort(const pmix_proc_t* task, void*, int status, const char* w
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-// Of all tasks only, and one after the other: MPI's own.
+// Only fences of all tasks, one after the other: MPI's own.
 pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t n, const pmix_info_t*, std::size_t,
                        char* data, std::size_t size, pmix_modex_cbfunc_t over, void* argument) {
   const bool of_all = (n == 1 && procs[0].rank == PMIX_RANK_WILDCARD) || n == shared().tasks;
@@ -142,19 +141,19 @@ pmix_status_t on_fence(const pmix_proc_t procs[], std::size_t n, const pmix_info
   return PMIX_SUCCESS;
 }
 
-// All has come with the fence.
+// All data has come with the fence.
 pmix_status_t on_direct_modex(const pmix_proc_t*, const pmix_info_t*, std::size_t,
                               pmix_modex_cbfunc_t, void*) {
   return PMIX_ERR_NOT_FOUND;
 }
 
-// ---- what the agent says ----
+// ---- messages from the agent ----
 
 class Server {
  public:
   Server(Library library, Setup setup) : library_(library), setup_(std::move(setup)) {}
 
-  // "" or what went wrong.
+  // "", or what went wrong.
   std::string begin() {
     for (const auto& ranks : setup_.ranks)
       shared().tasks += static_cast<std::uint32_t>(ranks.size());
@@ -287,7 +286,7 @@ class Server {
   std::vector<std::vector<pmix_info_t>> of_tasks_;  // until the library has read them
 };
 
-// nullopt: the agent has closed its end, or says what cannot be read.
+// nullopt: the agent has closed its end, or its message cannot be read.
 std::optional<std::string> next_message(std::string& buffer) {
   for (;;) {
     auto message = pmix::take_framed(buffer, kMostFromAgent);
@@ -309,7 +308,7 @@ void end_fence(const std::string& message) {
     fence = std::exchange(shared().fence, std::nullopt);
   }
   if (!over || !fence) return;
-  // The library reads it later, and says when it has.
+  // The library reads it later, and calls back when it has.
   auto* const all = new std::string;
   for (const std::string& part : over->parts) *all += part;
   fence->over(
@@ -346,7 +345,7 @@ int pmix_server_main(int fd) {
   if (auto wrong = server.register_tasks(ready); !wrong.empty()) return give_up(wrong);
   shared().tell(ready);
   while (const auto message = next_message(buffer)) end_fence(*message);
-  // The tasks are gone, or soon will be; what is in files, the agent removes.
+  // The tasks are gone, or soon will be; the agent removes the files.
   _exit(0);
 }
 

@@ -2,9 +2,9 @@
 // of the job's own that an agent starts before the tasks. Open MPI's processes find each other by
 // it.
 //
-// A process, and not a part of the agent: the library reads what tasks send with threads of its
-// own, and what that may do to it ends one job and no other. The library is loaded when it is
-// needed: holon runs without it.
+// It is a process, and not a part of the agent: the library reads with its own threads what tasks
+// send, and harm from that ends only one job. The library is loaded when it is needed: holon runs
+// without it.
 #pragma once
 
 namespace holon::launch {

@@ -19,11 +19,11 @@
 namespace holon::launch {
 namespace {
 
-// What the tasks of one part have put for a fence, and what stands around it; or their
-// environments.
+// What the tasks of one part have put for a fence, with its frame; or the environments of the
+// tasks.
 constexpr std::size_t kMostFromServer = msg::kMostPut + (1 << 20);
 constexpr std::size_t kReadOnce = 65536;
-// More than a socket holds, of one whose end is to be told.
+// More than a socket holds, for a server whose end is to be reported.
 constexpr int kLastPieces = 32;
 
 std::string pmix_space(const std::string& path) {
@@ -71,7 +71,7 @@ Status PmixWireUp::start_server(std::uint64_t job) {
   std::error_code unknown;
   const std::vector<std::string> argv = {
       std::filesystem::read_symlink("/proc/self/exe", unknown).string(), "pmix"};
-  // It is known for one of the job's processes by that.
+  // The lineage shows that the server is one of the job's processes.
   Environment environment = current_environment();
   environment[kLineage] = lineage_of_job(ground_.frame.lineage, job);
   environment["PMIX_MCA_gds"] = "hash";
@@ -109,14 +109,14 @@ void PmixWireUp::wait_for(unsigned what) {
   if (ready) talk_ = std::move(*ready);
 }
 
-// One buffer. False: there is nothing more just now, or never.
+// Reads one buffer. False: there is nothing more just now, or never.
 bool PmixWireUp::hear() {
   if (!server_) return false;
   std::array<char, kReadOnce> piece;
   const ssize_t n = recv(server_.get(), piece.data(), piece.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n <= 0) {
-    talk_.cancel();  // its end comes as that of a process
+    talk_.cancel();  // the end is noticed as that of a process
     server_.reset();
     return false;
   }
@@ -161,8 +161,8 @@ void PmixWireUp::take_ready(pmix::Told told) {
     for (const std::string& entry : entries)
       if (const auto equals = entry.find('='); equals != entry.npos)
         environment[entry.substr(0, equals)] = entry.substr(equals + 1);
-    // Open MPI 4 takes a task for one of a launcher that knows PMIx only where it knows that
-    // launcher: this is how IBM's is known.
+    // Open MPI 4 takes a task for one of a launcher with PMIx only if it knows that launcher: this
+    // makes it think of IBM's.
     environment["OMPI_MCA_schizo"] = "jsm";
     environment["JSM_JSRUN_PORT"] = "0";
     environment["OMPI_MCA_btl_vader_backing_directory"] = folder_.path();

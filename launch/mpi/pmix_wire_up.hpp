@@ -1,8 +1,8 @@
 // pmix_wire_up.hpp - PMIx for the tasks of one job on this node, as Open MPI's processes want it: a
-// server beside them (pmix_server.hpp), and a folder for what they share.
+// server beside them (pmix_server.hpp), and a folder for shared files.
 //
-// The server is one of the job's processes: it ends with them, and they with it. Nothing that it
-// says is more than a message: it reads what tasks send.
+// The server is one of the job's processes: it ends with them, and they with it. Its messages are
+// not trusted: it reads what tasks send.
 #pragma once
 #include <memory>
 #include <vector>
@@ -25,10 +25,10 @@ class PmixWireUp final : public WireUp {
     transport::Reactor& reactor;
     Processes& processes;
     const NodeFrame& frame;
-    int cgroup = -1;  // of the job; -1: the agent's
+    int cgroup = -1;  // the job's; -1: the agent's
   };
 
-  // What `ground` names must outlive it. Errors: system (the server cannot be started).
+  // All that `ground` names must outlive it. Errors: system (the server cannot be started).
   static Result<std::unique_ptr<PmixWireUp>> create(Ground ground, const msg::Start& start,
                                                     WireUpEvents events);
   ~PmixWireUp() override;
@@ -59,7 +59,7 @@ class PmixWireUp final : public WireUp {
   Ground ground_;
   JobFolder folder_;
   WireUpEvents events_;
-  std::vector<std::uint32_t> ranks_;  // of its tasks
+  std::vector<std::uint32_t> ranks_;  // of the tasks here
   std::vector<Standing> standings_;   // in the same order
   std::vector<Environment> environments_;
   transport::UniqueFd server_;

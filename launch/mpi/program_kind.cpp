@@ -1,5 +1,5 @@
-// program_kind.cpp - the names of the libraries that an ELF file needs stand in its table of
-// strings, as the linker lays it out near its beginning.
+// program_kind.cpp - the names of the libraries that an ELF file needs are in its table of strings,
+// which the linker puts near the beginning.
 #include "launch/mpi/program_kind.hpp"
 
 #include <fcntl.h>
@@ -13,8 +13,8 @@ namespace holon::launch {
 namespace {
 
 constexpr std::size_t kBeginningOfFile = 256 << 10;  // bytes
-// Of Open MPI 1.7 to 2, and of 2 to 5. MPICH's own name, where a distribution does not change it,
-// is libmpi.so.12.
+// Names in Open MPI 1.7 to 2, and in 2 to 5. MPICH's own name, unless a distribution changes it, is
+// libmpi.so.12.
 constexpr std::string_view kNames[] = {std::string_view("\0libmpi.so.20\0", 14),
                                        std::string_view("\0libmpi.so.40\0", 14)};
 

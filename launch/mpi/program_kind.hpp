@@ -1,4 +1,4 @@
-// program_kind.hpp - which MPI a program was linked with, as far as its file says so.
+// program_kind.hpp - which MPI a program was linked with, if its file tells.
 #pragma once
 #include <map>
 #include <string>

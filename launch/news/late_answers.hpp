@@ -1,5 +1,5 @@
-// late_answers.hpp - answers that nobody waits for: they go with the next message, or after a
-// while. A message by itself would wake the other side once more.
+// late_answers.hpp - answers that nobody waits for: they are sent with the next message, or after a
+// while. A message of their own would wake the other side once more.
 #pragma once
 #include <utility>
 #include <vector>
@@ -13,10 +13,10 @@ namespace holon::launch {
 
 class LateAnswers {
  public:
-  // `reactor` must outlive it. `wait`: after which they go by themselves, ms.
+  // `reactor` must outlive it. `wait`: ms after which answers are sent by themselves.
   LateAnswers(transport::Reactor& reactor, Duration wait) : reactor_(reactor), wait_(wait) {}
 
-  // This request is to be answered with nothing.
+  // Adds a request that is to be answered with nothing.
   void add(const transport::Request& request) {
     requests_.push_back(request);
     if (requests_.size() == 1) timer_ = reactor_.after(wait_, [this] { give(); });
@@ -27,7 +27,7 @@ class LateAnswers {
     for (const auto& request : std::exchange(requests_, {}))
       request.reply(transport::pack(msg::Empty{}));
   }
-  // The connection that asked is lost: nobody is left to answer.
+  // The connection of the requests is lost: nobody is left to answer.
   void drop() {
     timer_.cancel();
     requests_.clear();

@@ -1,5 +1,5 @@
-// handed.hpp - what the process that keeps an agent alive hands to each of them in a descriptor:
-// the agent's options, keys included.
+// handed.hpp - the options of an agent, keys included, as its guard hands them to each agent it
+// starts, in a descriptor.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace holon::launch {
 
-// Bytes for transport::secret_in_descriptor(). Of the options, what an agent on another node than
-// its broker's needs: `cgroup`, `supervisor` and `starter` are not among them.
+// Bytes for transport::secret_in_descriptor(): the options that an agent on another node than its
+// broker's needs, without `cgroup`, `supervisor` and `starter`.
 std::string write_handed(const AgentOptions& options);
 // Errors: protocol.
 Result<AgentOptions> parse_handed(std::string_view bytes);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLongest = 64 << 10;  // bytes
 
-// False: nothing has come by then, nor its end.
+// False: neither a byte nor the end has come by then.
 bool wait_for_input(std::chrono::steady_clock::time_point end) {
   for (;;) {
     const auto left =
@@ -30,7 +30,7 @@ bool wait_for_input(std::chrono::steady_clock::time_point end) {
   }
 }
 
-// Byte by byte: input behind the line belongs to the next reader.
+// Reads byte by byte: input behind the line belongs to the next reader.
 Result<std::string> first_line_of_input(Duration patience) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(patience);
   std::string line;

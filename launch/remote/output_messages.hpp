@@ -1,6 +1,5 @@
-// output_messages.hpp - what an agent on another node and its broker say to each other about the
-// output of jobs, where the two do not see the same files. docs/protocol.md is the description for
-// others.
+// output_messages.hpp - messages between an agent on another node and its broker about the output
+// of jobs, if the two do not see the same files. docs/protocol.md describes them for others.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,8 +8,8 @@
 
 namespace holon::launch::msg {
 
-// "agent.files" (Empty): where the output of jobs goes that name no files of their own, as the
-// broker sees it. An agent that does not find `mark` in the file of that name sees other files.
+// "agent.files" (Empty): where the output of jobs without files of their own goes, as the broker
+// sees it. An agent that does not find `mark` in the file `mark_file` sees other files.
 struct FilesReply {
   std::string folder;     // ".../output"
   std::string mark_file;  // absolute
@@ -18,25 +17,24 @@ struct FilesReply {
   HOLON_FIELDS(folder, mark_file, mark)
 };
 
-// Bytes that one message brings at most.
+// The most bytes in one message.
 inline constexpr std::size_t kMostKept = 256 << 10;
 
-// "agent.keep": a piece of what the tasks of this agent's part of a job have written, which the
-// broker puts into its own file. One that came before, by its offset, is the same again. The job is
-// over for the agent once all of it was answered. not_found: it is not this attempt's any more.
+// "agent.keep": a piece of the output of this agent's part of a job, which the broker puts into its
+// own file. A piece that came before, by its offset, changes nothing. The job is over for the agent
+// once all of it was answered. not_found: it is not this attempt's any more.
 struct KeepRequest {
   std::uint64_t job = 0;
   std::uint32_t attempt = 0;
   bool error = false;        // standard error
   std::uint64_t offset = 0;  // in the broker's file
   std::string data;          // "": only asks for the size
-  // It was written under an agent of this rank that is gone, with the attempt, which only the
-  // broker knows.
+  // Written under an earlier agent of this rank, in an attempt that only the broker knows.
   bool late = false;
   HOLON_FIELDS(job, attempt, error, offset, data, late)
 };
 struct KeepReply {
-  std::uint64_t size = 0;  // bytes that the file has
+  std::uint64_t size = 0;  // of the file, in bytes
   HOLON_FIELDS(size)
 };
 

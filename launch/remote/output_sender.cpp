@@ -25,7 +25,7 @@ constexpr std::size_t kFilesAtOnce = 4;
 constexpr Duration kPutOffFor = 30'000;
 constexpr const char* kLate = ".late";  // behind the names of files that an earlier agent left
 
-// The next job of that number writes into a file of its own.
+// Renames the file: the next job of that number writes into a file of its own.
 std::string set_aside(const std::string& path) {
   if (path.ends_with(kLate)) return path;
   std::string aside = path + kLate;
@@ -72,7 +72,7 @@ void OutputSender::take_over(msg::Start& start) const {
     }
 }
 
-// Files are called as those of the broker are: "7.out", or "7.err.1" of the second part of job 7.
+// Files have the names of the broker's: "7.out", or "7.err.1" for the second part of job 7.
 void OutputSender::take_left() {
   std::vector<fs::path> left;
   std::error_code error;
@@ -80,7 +80,7 @@ void OutputSender::take_left() {
        entry.increment(error))
     left.push_back(entry->path());
   std::sort(left.begin(), left.end());
-  // Of one job the earlier first: those that were late before.
+  // Of one job the earlier files come first: those that were late before.
   std::stable_partition(left.begin(), left.end(),
                         [](const fs::path& path) { return path.string().ends_with(kLate); });
   const auto all = std::make_shared<Delivery>();
@@ -134,7 +134,7 @@ void OutputSender::add(const msg::Start& start, bool error,
   file.next.error = error;
   file.path = path;
   file.fd = std::move(fd);
-  // What earlier attempts have written stands before it.
+  // Output of earlier attempts comes before this in the broker's file.
   file.knows_begin = start.attempt == 0;
   ++delivery->files;
 }
@@ -155,7 +155,7 @@ void OutputSender::send_some() {
   }
 }
 
-// Files of attempts that run now do not wait: a job's end does.
+// Does the file wait behind one that was put off? Only late files do: a job's end waits for others.
 bool OutputSender::waits_for_one_put_off(const File& file) const {
   return file.next.late && put_off_streams_.contains(stream_of(file));
 }
@@ -184,21 +184,21 @@ void OutputSender::answered(std::list<File>::iterator file, const Result<std::st
   if (!is_open_) return;
   const auto reply =
       answer ? transport::unpack<msg::KeepReply>(*answer) : tl::unexpected<Error>(answer.error());
-  // A full disk, say: the task itself would not have known more. Nobody waits for what is late.
+  // As on a full disk: the task itself would have learned no more. Nobody waits for late files.
   if (!reply && file->next.late && reply.error().code == Errc::system) return put_off(file);
   if (!reply) return end(file);
   if (file->knows_begin) {
     file->next.offset += file->next.data.size();
   } else {
-    if (reply->size == 0) file->taken = 0;  // the broker begins its file anew with this one
+    if (reply->size == 0) file->taken = 0;  // the broker begins its file anew here
     file->next.offset = file->begin = reply->size;
     file->knows_begin = true;
   }
   send(file);
 }
 
-// Where the rest of it goes is asked anew: an attempt that runs now may go on with the broker's
-// file until then.
+// Where the rest goes is asked again later: until then a running attempt may continue the broker's
+// file.
 void OutputSender::put_off(std::list<File>::iterator file) {
   if (file->knows_begin) file->taken += file->next.offset - file->begin;
   file->knows_begin = false;
@@ -211,7 +211,7 @@ void OutputSender::put_off(std::list<File>::iterator file) {
 
 void OutputSender::try_again() {
   again_.cancel();
-  // All late files of such a stream, so that they stay in their order, and behind the file of that
+  // Late files of such a stream follow, so that they stay in order, and behind the file of that
   // stream that has been sent in part.
   if (!put_off_.empty())
     for (auto file = files_.begin(); file != files_.end();) {

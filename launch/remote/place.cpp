@@ -8,13 +8,13 @@
 namespace holon::launch {
 namespace {
 
-// An address behind which nobody answers, because it leads to another network, takes so long.
+// The patience with an address at which nobody answers, because it leads to another network.
 constexpr Duration kOneTry = 3'000;
 constexpr Duration kAnswer = 60'000;
 constexpr Duration kRefusal = 1'000;  // for a machine to say that nobody listens
 
-// The socket of an instance listens as long as the instance lives, also while its broker is
-// started again.
+// The socket of an instance listens as long as the instance lives, even while its broker is
+// restarted.
 bool is_over(const std::vector<std::string>& addresses) {
   return std::all_of(addresses.begin(), addresses.end(), [](const auto& address) {
     return transport::is_nobody_there(address, kRefusal);
@@ -29,7 +29,7 @@ Result<AgentPlace> ask_for_place(const Invitation& invitation, const msg::JoinRe
   options.name = "agent, joining";
   options.security = {invitation.server_key, invitation.key.public_key, invitation.key.secret_key};
   Error last{Errc::disconnected, "no address of the instance is known", {}};
-  // A try that fails has waited that long, or found no listener: no clock is needed.
+  // A failed try has waited that long, or found no listener: no clock is needed.
   for (Duration left = patience; left > 0;) {
     for (const auto& address : invitation.addresses) {
       left -= kOneTry;

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kToldAgain = 1'000;       // ms after an answer that was an error
 constexpr std::size_t kLongestReason = 500;  // bytes of a topic or a reason
 
-// A broker of another version may take none, or not so many: then there is no use in it.
+// A broker of another version may take no refusals, or fewer: then repeating is of no use.
 bool may_be_told_later(Errc why) {
   return why != Errc::unsupported && why != Errc::out_of_range && why != Errc::invalid_argument &&
          why != Errc::denied;

@@ -1,9 +1,9 @@
-// refusal_notes.hpp - whom the agent of another node has refused something at its socket there, for
-// the audit of the instance (holon audit).
+// refusal_notes.hpp - refusals by the agent of another node at its socket there, for the audit of
+// the instance (holon audit).
 //
-// A client is told at once; the broker is told when it takes what the agent says, again where it
-// did not, of each user and minute the first refusal only: whoever asks without end fills neither
-// the memory of the agent nor the audit. The broker does not count on that (service.cpp).
+// A client is told at once; the broker is told when it accepts this agent's messages, again if it
+// did not, and only the first refusal of each user and minute: a client that asks without end fills
+// neither the memory of the agent nor the audit. The broker does not rely on that (service.cpp).
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -19,17 +19,17 @@ namespace holon::launch {
 namespace msg {
 
 struct Refusal {
-  std::int64_t uid = -1;  // by the kernel of that node; -1: not known
+  std::int64_t uid = -1;  // as that node's kernel says; -1: not known
   std::int64_t pid = 0;   // there
-  std::string topic;      // that was asked for
+  std::string topic;      // of the request
   std::string why;
   HOLON_FIELDS(uid, pid, topic, why)
 };
 
-// Of one "agent.refused".
+// In one "agent.refused".
 inline constexpr std::size_t kMostRefusalsTold = 100;
 
-// "agent.refused": asked by an agent on another node, of clients of its socket. Answer: Empty.
+// "agent.refused": sent by an agent on another node, about clients of its socket. Answer: Empty.
 struct RefusedRequest {
   std::vector<Refusal> refused;
   HOLON_FIELDS(refused)
@@ -39,13 +39,13 @@ struct RefusedRequest {
 
 class RefusalNotes {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive it.
   RefusalNotes(transport::Reactor& reactor, transport::Client& broker)
       : reactor_(reactor), broker_(broker) {}
 
-  // Notes it, and tells the broker where that listens. At most 100 are kept, the oldest ones.
+  // Notes a refusal, and reports it if the broker listens. Keeps at most 100, the oldest ones.
   void add(const transport::Request& request, std::string why);
-  // The broker takes what the agent says from now on, or does not.
+  // The broker accepts this agent's messages from now on, or does not.
   void resume();
   void pause() { is_open_ = false; }
 
@@ -59,7 +59,7 @@ class RefusalNotes {
   std::vector<msg::Refusal> untold_;  // the oldest first
   transport::RefusalCounts counts_;   // by user
   transport::Subscription again_;
-  // Goes with it: an answer that comes later is nobody's.
+  // Gone with this object: a later answer is nobody's.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

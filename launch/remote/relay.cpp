@@ -53,7 +53,7 @@ Result<std::unique_ptr<Relay>> Relay::open(transport::Reactor& reactor, transpor
 
 Status Relay::listen(const std::string& dir) {
   constexpr mode_t kOwners = 0700, kPassedThrough = 0711;
-  // An agent before this one has opened it to the users.
+  // An earlier agent may have opened the folder to the users.
   if (users_ && !dir.empty()) chmod(dir.c_str(), kOwners);
   auto made = transport::make_runtime_dir(dir);
   if (!made) return tl::unexpected(made.error());
@@ -70,24 +70,23 @@ Status Relay::listen(const std::string& dir) {
   if (users_ && chmod(dir_.c_str(), kPassedThrough) != 0)
     return system_error("cannot be opened to users", dir_);
   server_->on_request([this](const transport::Request& request) { pass_on(request); });
-  // Not at once: it may be in the middle of a call.
+  // Later, not at once: the connection may be in the middle of a call.
   server_->on_peer_lost(
       [this](transport::PeerId peer) { reactor_.defer([this, peer] { own_.erase(peer); }); });
   return {};
 }
 
-// Root of this node is nobody in particular to an instance that serves users.
+// To an instance that serves users, root of this node has no special rights.
 bool Relay::is_users(const transport::Principal& who) const {
   return users_ && who.kind == transport::Principal::Kind::ipc && who.uid != geteuid();
 }
 
-// What it passes on over the agent's connection counts as asked by the owner, as what comes to the
-// broker's own socket does. It must not count as said by the agent: that only the agent itself
-// says.
+// Requests passed on over the agent's connection count as the owner's, as requests at the broker's
+// own socket do. They must not count as the agent's: only the agent itself speaks as agent.
 void Relay::pass_on(const transport::Request& request) {
   const bool is_servers =
       request.topic() == transport::kBoundReached && request.peer().value() == 0;
-  if (is_servers) return refusals_.add(request, request.payload());  // who it was has been told
+  if (is_servers) return refusals_.add(request, request.payload());  // its user has been told
   const bool of_user = is_users(request.principal());
   if (!of_user && !is_owners(request.principal()))
     return refuse(request, "this instance is of another user");
@@ -125,10 +124,10 @@ Result<Relay::Own*> Relay::own_connection(const transport::Request& request) {
   own.client->on_request([this, peer](const transport::Request& asked) {
     server_->forward(peer, asked, asked.path());
   });
-  // The client says hello again, and so gets a new one.
+  // The client says hello again, and so gets a new connection.
   own.client->on_lost([this, peer] { server_->dismiss(peer); });
   if (of_user) vouch(peer, own, request.principal());
-  if (request.topic() == "hello" && !of_user) server_->favour(peer);  // of a user no proof is known
+  if (request.topic() == "hello" && !of_user) server_->favour(peer);  // users have no such proof
   return &own;
 }
 

@@ -1,5 +1,5 @@
-// relay.hpp - the instance's socket on a node that is not its broker's: what tasks and people of
-// this node ask there the agent passes on, over the connection that it has.
+// relay.hpp - the instance's socket on a node that is not its broker's: the agent passes on
+// requests of tasks and people of this node, over its own connection.
 //
 // A child instance has a connection of its own to the broker, with the agent's key: its parent
 // calls it over that. So has each client in an instance that serves several users: the agent says
@@ -19,10 +19,10 @@ namespace holon::launch {
 
 class Relay {
  public:
-  // `broker`: the agent's connection. `uri`, `options`: how it was made. `dir`: where its socket
-  // is; "": in a new directory. The relay's end removes it, unless output of an earlier agent is
-  // noted there (output_note.hpp). `users`: by what the agent proves itself where it speaks for
-  // users; nullopt: all are the owner's. All must outlive it. Errors: system.
+  // `broker`: the agent's connection. `uri`, `options`: how it was made. `dir`: the socket's
+  // directory; "": a new one. The relay's end removes it, unless output of an earlier agent is
+  // noted there (output_note.hpp). `users`: how the agent proves itself when it speaks for users;
+  // nullopt: all clients are the owner's. `broker` and `reactor` must outlive it. Errors: system.
   static Result<std::unique_ptr<Relay>> open(transport::Reactor& reactor, transport::Client& broker,
                                              std::string uri, transport::Options options,
                                              const std::string& dir = "",
@@ -33,7 +33,7 @@ class Relay {
 
   // HOLON_URI of this node's tasks.
   const std::string& uri() const { return server_->uri(); }
-  // Whom it has refused something, which the agent tells the broker.
+  // Refusals at this socket, which the agent reports to the broker.
   RefusalNotes& refusals() { return refusals_; }
 
  private:
@@ -42,11 +42,11 @@ class Relay {
   Status listen(const std::string& dir);
   void pass_on(const transport::Request& request);
   void refuse(const transport::Request& request, const std::string& why);
-  // Of one peer.
+  // The connection of one peer.
   struct Own {
     std::unique_ptr<transport::Client> client;
     bool is_open = true;                    // the broker knows whose it is
-    std::vector<transport::Request> early;  // that came before
+    std::vector<transport::Request> early;  // requests from before that
   };
   bool is_users(const transport::Principal& who) const;
   Result<Own*> own_connection(const transport::Request& request);

@@ -129,7 +129,7 @@ class Captures::One {
     end_soon();
   }
 
-  // Not from inside a callback of what would be destroyed.
+  // Later, not from inside a callback of an object that would be destroyed.
   void end_soon() {
     end();
     if (!std::exchange(is_over_, true)) over_();

@@ -1,7 +1,7 @@
-// capture.hpp - "agent.capture": a program run beside the agent for its broker, and what it wrote.
+// capture.hpp - "agent.capture": runs a program beside the agent and returns its output.
 //
-// It is no job: it holds no cores and is in no journal. For what only this node can see, such as
-// files on its own disk.
+// The program is no job: it holds no cores and is in no journal. It is for what only this node can
+// see, such as files on its own disk.
 #pragma once
 #include <list>
 #include <memory>
@@ -15,15 +15,15 @@ namespace holon::launch {
 
 class Captures {
  public:
-  // Both must outlive it.
+  // All arguments must outlive it.
   Captures(transport::Reactor& reactor, Processes& processes, ProcessTracking& tracking);
-  // Those that still run are killed.
+  // Kills programs that still run.
   ~Captures();
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;
 
   // Answered with CaptureReply when the program has ended. Errors: of its start; timed_out and
-  // out_of_range (it wrote more than was asked for), after both of which it is killed. It is also
+  // out_of_range (it wrote more than the request allows), after which it is killed. It is also
   // killed when nobody waits for the answer any more.
   void run(const transport::Request& request);
 

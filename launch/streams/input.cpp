@@ -31,7 +31,7 @@ Result<int> JobInput::open_for(std::uint32_t rank) {
   return to_all_ || readers_.contains(rank) ? open_pipe() : -1;
 }
 
-// O_NONBLOCK only for the opening: nothing that is opened here may stop the agent.
+// O_NONBLOCK only while opening: no file may stop the agent.
 Result<int> JobInput::open_file(std::uint32_t rank) {
   std::string path = file_of_task(file_, rank);
   if (path[0] != '/' && !cwd_.empty()) path.insert(0, cwd_ + "/");
@@ -84,7 +84,7 @@ void JobInput::take(const transport::Request& request, const msg::InputRequest& 
   const bool is_new = known < piece.data.size() || (piece.end && !at_end_);
   if (is_new && lacking_ > 0)
     return request.fail({Errc::busy, "the piece of input before this one has not been read", ""});
-  client_ = request;  // whoever asked before for the same piece is not there any more
+  client_ = request;  // an earlier request for the same piece is void
   if (is_new) begin(piece, known);
   if (lacking_ == 0) answer();
 }
@@ -128,7 +128,7 @@ void JobInput::has_all(Sink& sink) {
   --lacking_;
 }
 
-// The task does not read any more, or there is no more to be read.
+// The task does not read any more, or the input has ended.
 void JobInput::close(Sink& sink) {
   sink.writable.cancel();
   sink.fd.reset();

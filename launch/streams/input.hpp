@@ -1,9 +1,9 @@
-// input.hpp - what tasks read: nothing, a file, or what a client sends while they run.
+// input.hpp - the standard input of tasks: nothing, a file, or what a client sends as they run.
 //
-// What a client sends goes through a pipe a task. One piece at a time is taken over and answered
-// once every task that still reads has all of it: a task that does not read makes the client wait,
-// and nothing but one piece is ever kept here. Pieces carry their offset, so that one that is sent
-// again after a lost connection is not read twice.
+// A client's input goes through one pipe a task. One piece at a time is taken and answered once
+// every task that still reads has all of it: a task that does not read makes the client wait, and
+// only one piece is ever kept here. Pieces carry their offset, so that a piece that is sent again
+// after a lost connection is not read twice.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -23,11 +23,11 @@ class JobInput {
  public:
   JobInput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
            OpenFile open = open_here);
-  // What task `rank` gets as its descriptor 0; -1: /dev/null. Valid until the next call or
-  // done_opening(). Errors: system, denied, invalid_argument; what names the file.
+  // The descriptor 0 of task `rank`; -1: /dev/null. Valid until the next call or done_opening().
+  // Errors: system, denied, invalid_argument; the text names the file.
   Result<int> open_for(std::uint32_t rank);
-  void done_opening();  // the agent's own copies are closed
-  // Answers when the piece has been passed on, or with open = false once nobody reads any more.
+  void done_opening();  // closes the agent's own copies
+  // Answers when the piece has been passed on, or with open = false once no task reads any more.
   void take(const transport::Request& request, const msg::InputRequest& piece);
   void finish();  // the job is over
 
@@ -51,12 +51,12 @@ class JobInput {
   std::string file_, cwd_;
   bool to_all_ = false;
   Idset readers_;
-  UniqueFd last_;            // the end that the task starting now gets
+  UniqueFd last_;            // the reading end for the task being started
   std::vector<Sink> sinks_;  // none is added once there is input
-  std::size_t open_ = 0;     // so many of them have a reader
-  std::size_t lacking_ = 0;  // so many of these have not got all of the piece
+  std::size_t open_ = 0;     // how many of them have a reader
+  std::size_t lacking_ = 0;  // how many of these lack some of the piece
   std::string piece_;
-  std::uint64_t taken_over_ = 0;  // bytes, the piece included
+  std::uint64_t taken_over_ = 0;  // bytes, with the piece
   bool at_end_ = false;
   transport::Request client_;
 };

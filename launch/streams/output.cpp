@@ -21,12 +21,12 @@ constexpr std::size_t kOutputChunk = 64 << 10;  // bytes read at once
 constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kBacklog =
     4 << 20;  // bytes on their way to an attached reader before it is waited for
-// Tasks of a job on this node up to which their lines are kept whole: each costs a pipe.
+// The most tasks of a job on this node whose lines are kept whole: each costs a pipe.
 constexpr std::size_t kTasksWithWholeLines = 128;
 constexpr Duration kPollMs = 20;  // how late an attached reader sees output
 
-// Whether a slow reader, of a named pipe or at a terminal, would make the agent wait that writes to
-// it itself, and with it all jobs of the node.
+// Could a slow reader, of a named pipe or at a terminal, make the agent wait if it wrote to it
+// itself, and with it all jobs of the node?
 bool may_make_wait(int fd) {
   struct stat info {};
   if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) return false;
@@ -77,8 +77,8 @@ Result<std::unique_ptr<LinePump>> LinePump::create(transport::Reactor& reactor,
   return pump;
 }
 
-// One buffer, so that a task that writes much leaves the agent time for others. False: no more will
-// come.
+// Copies one buffer, so that a task that writes much leaves the agent time for others. False: no
+// more will come.
 bool LinePump::copy_some() {
   std::array<char, kOutputChunk> buffer;
   const ssize_t n = read(read_end_.get(), buffer.data(), buffer.size());
@@ -108,7 +108,7 @@ void LinePump::write_lines(bool all) {
   partial_.erase(0, std::min(begin, partial_.size()));
   if (text.empty()) return;
   if (how_.budget) text = how_.budget->take(std::move(text));
-  // On a full disk the task itself would not have known more.
+  // On a full disk the task itself would have learned no more.
   static_cast<void>(write_all(file_->get(), text));
 }
 
@@ -172,10 +172,10 @@ Result<int> JobOutput::open_stream(const std::string& pattern, std::uint32_t ran
   return pumps_.back()->write_end();
 }
 
-// A slot is open already, and empty: all tasks that it is given to write through one description
-// of the open file, whose flags are set anew for each.
+// A slot is open already, and empty: all its tasks write through one description of the open file,
+// whose flags are set anew for each.
 //
-// O_NONBLOCK only for the opening: a named pipe without a reader must not stop the agent.
+// O_NONBLOCK only while opening: a named pipe without a reader must not stop the agent.
 Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::uint32_t rank,
                                              bool error) {
   std::string path = file_of_task(pattern, rank);
@@ -188,7 +188,7 @@ Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::ui
   const bool by_instance = error ? own_error_ : own_output_;
   File file;
   if (slot_ != nullptr) {
-    file = File(File(), &slot_->appending_to(path));  // the slot's, which outlives this
+    file = File(File(), &slot_->appending_to(path));  // the slot outlives this object
   } else {
     const int opened = open_file_(path, flags, by_instance);
     if (opened < 0) {
@@ -242,7 +242,7 @@ void OutputFollower::send_new() {
   poll_.cancel();
 }
 
-// False: there is more than the reader can take now.
+// Sends from one file. False: there is more than the reader can take now.
 bool OutputFollower::send_from(Source& source) {
   while (request_.backlog() < kBacklog) {
     msg::OutputChunk chunk;

@@ -1,8 +1,8 @@
-// output.hpp - where tasks write, and reading it again while they do.
+// output.hpp - the files that tasks write to, and reading them meanwhile.
 //
-// Output goes to files the tasks hold themselves: it survives agent and broker, and costs the agent
-// nothing. Labelled output, and that of several tasks into one file, passes through the agent line
-// by line. Whoever attaches reads the files.
+// Tasks hold the files of their output themselves: it survives agent and broker, and costs the
+// agent nothing. Labelled output, and that of several tasks into one file, passes through the agent
+// line by line. Attached readers read the files.
 #pragma once
 #include <sys/types.h>
 
@@ -22,8 +22,8 @@ namespace holon::launch {
 
 using transport::UniqueFd;
 
-// As open(2): a descriptor or -errno. `own`: the instance has named the file itself; else the job's
-// user has, and it is opened as that user.
+// Like open(2): a descriptor or -errno. `own`: the instance has named the file; else the job's user
+// has, and it is opened as that user.
 using OpenFile = std::function<int(const std::string& path, int flags, bool own)>;
 int open_here(const std::string& path, int flags, bool own);
 
@@ -35,15 +35,15 @@ struct OutputFile {
   std::string path;        // absolute
   std::int32_t task = -1;  // -1: shared by the job's tasks
   bool error = false;
-  bool own = true;  // as OpenFile has it
+  bool own = true;  // as in OpenFile
 };
 
-// How much of what the tasks of one job write on this node is kept. What comes behind that is
-// dropped, so that no task waits, and a line says so once.
+// Bounds how much output of one job's tasks on this node is kept. The rest is dropped, so that no
+// task waits, and one line says so.
 class OutputBudget {
  public:
   explicit OutputBudget(std::uint64_t bytes) : limit_(bytes), left_(bytes) {}
-  // What of `text` is to be written, and that line where it ends.
+  // The part of `text` to be written, with that line where it ends.
   std::string take(std::string text);
 
  private:
@@ -54,13 +54,13 @@ class OutputBudget {
 // How a pipe is copied.
 struct PumpHow {
   std::string label;                               // in front of each line
-  bool whole_lines = true;                         // false: as it comes
+  bool whole_lines = true;                         // false: bytes as they come
   std::shared_ptr<OutputBudget> budget = nullptr;  // nullptr: all is kept
 };
 
-// Copies a pipe to a file, line by line, each with a label in front (which may be empty): where
-// several tasks share a file their lines do not mix. Lines longer than 64 KiB are cut; with a label
-// the last line gets its end.
+// Copies a pipe to a file, line by line, each with a label in front (which may be empty): the lines
+// of several tasks that share a file do not mix. Lines longer than 64 KiB are cut; with a label the
+// last line gets its end.
 class LinePump {
  public:
   // Errors: system.
@@ -68,8 +68,7 @@ class LinePump {
                                                   std::shared_ptr<UniqueFd> file, PumpHow how);
   int write_end() const { return write_end_.get(); }
   void close_write_end() { write_end_ = UniqueFd(); }  // once the task has it
-  // Takes over what is in the pipe now, and no more: some process that got away may hold its other
-  // end for ever.
+  // Takes only what is in the pipe now: a process that got away may hold its other end for ever.
   void finish();
 
  private:
@@ -88,21 +87,21 @@ class LinePump {
 // The output of one job's tasks on this node.
 class JobOutput {
  public:
-  // What one task gets as its descriptors 1 and 2; -1: /dev/null. Valid until the next call or
+  // The descriptors 1 and 2 of one task; -1: /dev/null. Valid until the next call or
   // done_opening().
   struct Ends {
     int out = -1;
     int err = -1;
   };
 
-  // `slot`: where they write instead of the files that `start` names; nullptr: there. It is to
-  // outlive this, and not to end before finish().
+  // `slot`: written to instead of the files that `start` names; nullptr: the files. The slot must
+  // outlive this object, and must not end before finish().
   JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
             OpenFile open = open_here, OutputSlot* slot = nullptr);
-  // Opens (creates, truncates) what task `rank` writes to. Errors: system, denied; what names the
+  // Opens (creates, truncates) the files of task `rank`. Errors: system, denied; the text names the
   // file.
   Result<Ends> open_for(std::uint32_t rank);
-  void done_opening();  // the agent's own copies are closed
+  void done_opening();  // closes the agent's own copies
   void finish();        // labelled output is complete
   const std::vector<OutputFile>& files() const { return files_; }
 
@@ -127,7 +126,7 @@ class JobOutput {
   std::shared_ptr<OutputBudget> budget_;  // shared with the pumps; nullptr: all is kept
 };
 
-// Sends files to one who attached, from the given offsets on, until the job has ended and all was
+// Sends files to an attached reader, from the given offsets on, until the job has ended and all was
 // sent.
 class OutputFollower {
  public:

@@ -1,5 +1,5 @@
-// The table is a row of fixed length for each slot: the job that has it, or 0. A row is written
-// before the job's tasks begin, into the page cache: whoever is killed, it is there.
+// The table has a row of fixed length for each slot: the job that has it, or 0. A row is written
+// before the job's tasks begin, into the page cache: it survives whatever process is killed.
 #include "launch/streams/output_slots.hpp"
 
 #include <fcntl.h>
@@ -46,7 +46,7 @@ transport::UniqueFd make_file(const std::string& path) {
   return transport::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
-// All tasks are given one open file: what one of them has locked there stays locked behind its end.
+// All tasks share one open file: a lock that one of them takes survives its end.
 void unlock(const transport::UniqueFd& fd) {
   struct flock whole {};
   whole.l_type = F_UNLCK;
@@ -55,8 +55,7 @@ void unlock(const transport::UniqueFd& fd) {
   flock(fd.get(), LOCK_UN);
 }
 
-// As it was made. What a task has written through the descriptor that all tasks are given has moved
-// it on.
+// Makes the file as new. Tasks' writes through the shared descriptor have moved its offset.
 bool renew(const SlotFile& file, bool is_empty) {
   unlock(file.appending);
   if (lseek(file.appending.get(), 0, SEEK_SET) != 0) return false;
@@ -73,7 +72,7 @@ bool is_empty_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && info.st_size == 0;
 }
 
-// Behind what is there: the job's first attempt may have left something. False: `from` stays.
+// Appends `from` to `to`, which may have output of the job's first attempt. False: `from` stays.
 bool move_behind(const std::string& from, const std::string& to) {
   struct stat info {};
   if (stat(to.c_str(), &info) != 0 || info.st_size == 0) {
@@ -84,7 +83,7 @@ bool move_behind(const std::string& from, const std::string& to) {
   std::array<char, 65536> piece;
   for (ssize_t n = 0; in && out && (n = read(in.get(), piece.data(), piece.size())) > 0;)
     if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) {
-      // Not half of it: the next try begins at its beginning.
+      // Not half of it: the next try starts from the beginning.
       static_cast<void>(ftruncate(out.get(), info.st_size) == 0);
       return false;
     }
@@ -118,7 +117,7 @@ bool SlotFile::make() {
   return reading && appending;
 }
 
-// Removed first: opened by its name it would be the file that others still write to.
+// Removes the files first: opened by name they would be the files that others still write to.
 bool SlotFiles::renew_for(const std::string& whose) {
   for (SlotFile* const file : {&output, &error}) {
     if (unlink(file->path.c_str()) != 0 && errno != ENOENT) return false;
@@ -149,11 +148,11 @@ void rescue_slots(const std::string& folder, std::uint32_t rank, const std::stri
 OutputSlots::~OutputSlots() {
   for (const SlotFiles& files : free_)
     for (const SlotFile* const file : {&files.output, &files.error}) unlink(file->path.c_str());
-  // While a job has a slot its row is needed.
+  // The table is needed while a job has a slot.
   if (table_ && free_.size() == made_) unlink((folder_ + "/" + name_ + kTable).c_str());
 }
 
-// The folder may have been removed, with the table in it.
+// Begins a table; the folder may have been removed, with the table in it.
 bool OutputSlots::use(const std::string& folder) {
   if (folder_ == folder && has_name(table_)) return true;
   if (!folder_.empty() && folder_ != folder) return false;
@@ -175,8 +174,8 @@ std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
   return std::make_unique<OutputSlot>(shared_from_this(), std::move(*files), start);
 }
 
-// The last one that this user's jobs have had, or the last one of all, with new files. Those whose
-// files were removed are dropped.
+// The last slot used by this user's jobs, or the last one of all, with new files. Slots whose files
+// were removed are dropped.
 std::optional<SlotFiles> OutputSlots::take_free(const std::string& user) {
   while (!free_.empty()) {
     const auto own = std::find_if(free_.rbegin(), free_.rend(),

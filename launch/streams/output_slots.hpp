@@ -1,14 +1,13 @@
-// output_slots.hpp - files in which tasks leave their output and which are used again and again.
+// output_slots.hpp - files for the output of one job after the other.
 //
-// Most tasks of a campaign write little or nothing, and a file for each of them costs more than
-// such a task. A *slot* is a pair of files in the folder of the instance's outputs, for one job at
-// a time. What a job wrote into it is handed to the broker with its end, where it is little, and
-// becomes files of the job's own name where it is much. A table beside the slots says whose they
-// are: of an agent that was killed the next one's broker gives what its tasks have written the
-// names of their jobs.
+// Most tasks of a campaign write little or nothing, and a file for each costs more than such a
+// task. A *slot* is a pair of files in the folder of the instance's outputs, for one job at a time.
+// A job's output in it is handed to the broker with the job's end, if it is little, or becomes
+// files of the job's own name, if it is much. A table beside the slots says whose they are: after a
+// killed agent the broker of the next one moves its tasks' output to the names of their jobs.
 //
-// A task hands its descriptor to whom it likes, who can write through it for as long as the file
-// has a use. So a slot goes from one user's job to another's with new files only.
+// A task may hand its descriptor to any process, which can write through it as long as the file is
+// used. So a slot goes from one user's job to another's only with new files.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -24,13 +23,13 @@ namespace holon::launch {
 
 class OutputSlots;
 
-// One of both files of a slot.
+// One of the two files of a slot.
 struct SlotFile {
   std::string path;
-  transport::UniqueFd reading;    // and to be emptied
+  transport::UniqueFd reading;    // and for emptying
   transport::UniqueFd appending;  // for tasks
 
-  // Makes it, empty. False: it cannot be made (errno).
+  // Makes the file, empty. False: it cannot be made (errno).
   bool make();
 };
 
@@ -39,15 +38,15 @@ struct SlotFiles {
   SlotFile output, error;
   std::string user;  // whose tasks have had descriptors of these files; as in Start
 
-  // New ones in their place, for this user. False: they cannot be made.
+  // Replaces both files for this user. False: they cannot be made.
   bool renew_for(const std::string& whose);
 };
 
-// A slot as one job has it. One that is not released stays as it is: what it holds is found by its
-// table.
+// A slot in one job's use. A slot that is not released stays as it is: the table leads to its
+// contents.
 class OutputSlot {
  public:
-  // What a message takes along of both streams together.
+  // The most bytes of both streams that a message carries.
   static constexpr std::size_t kLittle = 16 << 10;  // bytes
 
   OutputSlot(std::shared_ptr<OutputSlots> all, SlotFiles files, const msg::Start& start)
@@ -60,7 +59,7 @@ class OutputSlot {
 
   const std::string& output() const { return files_.output.path; }
   const std::string& error() const { return files_.error.path; }
-  // Through which tasks append to one of these files. Until end().
+  // Through this tasks append to one of these files. Valid until end().
   transport::UniqueFd& appending_to(const std::string& path) {
     return (path == output() ? files_.output : files_.error).appending;
   }
@@ -68,31 +67,31 @@ class OutputSlot {
   struct Written {
     std::string output, error;
   };
-  // No process of the job is left. What they wrote is returned where it is little, and not `asked`
-  // for as files; else it is in those that `start` names.
+  // No process of the job is left. Returns the output if it is little, and not `asked` for as
+  // files; else it is in the files that `start` names.
   Written end(const msg::Start& start, bool asked);
-  // What it holds is kept elsewhere: the next job may have it.
+  // The contents are kept elsewhere: the next job may have the slot.
   void release();
-  // What it holds goes behind what is in the job's files, and the next job may have it; where that
-  // fails, too, the next agent tries again.
+  // Moves the contents behind what is in the job's files, and the next job may have the slot; if
+  // that fails, too, the next agent tries again.
   void become_files();
 
  private:
   std::shared_ptr<OutputSlots> all_;
   SlotFiles files_;
   std::string output_of_job_, error_of_job_;  // as Start names them
-  bool is_empty_ = false;                     // nothing was written: known since end()
+  bool is_empty_ = false;                     // nothing was written; known since end()
 };
 
 class OutputSlots : public std::enable_shared_from_this<OutputSlots> {
  public:
-  // `name`: of this agent's slots in the folder; no other agent has the same.
+  // `name`: of this agent's slots in the folder; no other agent has it.
   explicit OutputSlots(std::string name) : name_(std::move(name)) {}
   ~OutputSlots();
   OutputSlots(const OutputSlots&) = delete;
   OutputSlots& operator=(const OutputSlots&) = delete;
 
-  // In the folder of the files that `start` names. nullptr: there can be none there.
+  // A slot in the folder of the files that `start` names. nullptr: no slot can be there.
   std::unique_ptr<OutputSlot> take(const msg::Start& start);
 
  private:
@@ -111,9 +110,9 @@ class OutputSlots : public std::enable_shared_from_this<OutputSlots> {
 
 // The name of an agent's slots.
 std::string slots_of(std::uint32_t rank, std::uint64_t incarnation);
-// What tasks of agents of this rank have left in slots becomes files of their jobs' names, behind
-// what is there of these; those agents, and their tasks, are gone. `spare`: the name of one that is
-// not.
+// Moves the output that tasks of agents of this rank left in slots to the files of their jobs,
+// behind what is there; those agents, and their tasks, are gone. `spare`: the name of a live
+// agent's slots.
 void rescue_slots(const std::string& folder, std::uint32_t rank, const std::string& spare);
 
 }  // namespace holon::launch

@@ -10,8 +10,8 @@
 
 namespace holon::launch {
 
-// `starter`: the connection to it. `streams`, `extras`: of what is to be run. Returns our end of
-// the connection to whoever serves the request. Errors: out_of_range (its size), system.
+// `starter`: the connection to it. `streams`, `extras`: for the program to be run. Returns our end
+// of the connection to the process that serves the request. Errors: out_of_range (size), system.
 Result<transport::UniqueFd> ask_starter(int starter, starter::Kind kind,
                                         const starter::Request& request,
                                         const std::vector<int>& streams = {},

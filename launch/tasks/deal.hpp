@@ -1,4 +1,4 @@
-// deal.hpp - numbers dealt to places in turn, as cards are: ranks to the nodes of a job whose tasks
+// deal.hpp - numbers dealt to places in turn, like cards: ranks to the nodes of a job whose tasks
 // are distributed cyclically.
 #pragma once
 #include <cstdint>
@@ -6,9 +6,8 @@
 
 namespace holon::launch {
 
-// For each place the numbers that it gets, ascending: 0 goes to the first place, 1 to the second,
-// and so on, round after round; a place that has `counts` of them is passed over. O(places + all
-// numbers).
+// The numbers of each place, ascending: 0 goes to the first place, 1 to the second, and so on,
+// round after round; a place that has its `counts` is skipped. O(places + all numbers).
 std::vector<std::vector<std::uint32_t>> deal(const std::vector<std::uint32_t>& counts);
 
 }  // namespace holon::launch

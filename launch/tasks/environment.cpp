@@ -19,28 +19,28 @@ namespace {
 
 constexpr const char* kSecretsVariable = "HOLON_SECRETS_FD";
 
-// What is different in one task's environment: each start makes some thirty of these, so that they
-// are put in order once, at the end. Keys are of whoever made them, who outlives this.
+// The changes for one task's environment: each start makes some thirty of these, so that they are
+// sorted once, at the end. Keys belong to the caller, and must outlive this object.
 class Changes {
  public:
   struct Change {
     std::string_view key;
-    std::optional<std::string> value;  // nullopt: the variable is taken away
+    std::optional<std::string> value;  // nullopt: the variable is removed
   };
 
   Changes() { all_.reserve(kUsual); }
-  // The last one of a key counts.
+  // The last change of a key counts.
   void set(std::string_view key, std::optional<std::string> value) {
     all_.push_back({key, std::move(value)});
   }
   void take_out(std::string_view key) { set(key, std::nullopt); }
 
-  // By key, each once.
+  // Sorted by key, each once.
   std::vector<Change> in_order() && {
     std::stable_sort(all_.begin(), all_.end(),
                      [](const Change& a, const Change& b) { return a.key < b.key; });
     const auto is_same = [](const Change& a, const Change& b) { return a.key == b.key; };
-    // From behind, so that of equal ones the last stays.
+    // Done from the end, so that of equal keys the last stays.
     const auto first = std::unique(all_.rbegin(), all_.rend(), is_same).base();
     all_.erase(all_.begin(), first);
     return std::move(all_);
@@ -53,7 +53,7 @@ class Changes {
 
 std::string device_list(const std::string& gpus, const std::vector<std::string>& names) {
   const auto ids = Idset::parse(gpus);
-  if (!ids) return gpus;  // names instead of numbers: as they are
+  if (!ids) return gpus;  // names instead of numbers stay
   std::string list;
   for (const std::uint64_t id : ids->ids()) {
     if (!list.empty()) list += ',';
@@ -68,8 +68,8 @@ std::string join(const std::vector<std::string>& words) {
   return text;
 }
 
-// NVIDIA's library reads CUDA_VISIBLE_DEVICES, AMD's reads ROCR_VISIBLE_DEVICES and then numbers
-// what is left anew for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
+// NVIDIA's library reads CUDA_VISIBLE_DEVICES; AMD's reads ROCR_VISIBLE_DEVICES and then renumbers
+// the rest for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
 void add_gpus(Changes& changes, const std::string& gpus, bool hides, const NodeFrame& frame) {
   if (gpus.empty() && !frame.has_gpus && !hides) return;
   const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
@@ -79,8 +79,7 @@ void add_gpus(Changes& changes, const std::string& gpus, bool hides, const NodeF
   changes.set("HIP_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
 }
 
-// The user's own OMP_NUM_THREADS stands; one that an outer holon job set for its own cores does
-// not.
+// The user's own OMP_NUM_THREADS stays; one that an outer holon job set for its own cores does not.
 void add_threads(Changes& changes, const Environment& base, const std::string& cores) {
   const auto ids = Idset::parse(cores);
   if (!ids || ids->empty()) return;
@@ -106,8 +105,8 @@ Seat seat_of(const msg::Start& start, std::size_t index) {
   return {start.node_index, index, start.tasks.size()};
 }
 
-// Variables of another launcher's task: an MPI program that finds them looks for that launcher.
-// What people set themselves, PMIX_MCA_ and PMI_DEBUG, stays.
+// Removes variables of another launcher's task: an MPI program that finds them looks for that
+// launcher. Variables that people set themselves, PMIX_MCA_ and PMI_DEBUG, stay.
 void take_out_places(Changes& changes, const Environment& base) {
   const auto first = base.lower_bound("PMI");
   if (first == base.end() || !first->first.starts_with("PMI")) return;
@@ -119,8 +118,8 @@ void take_out_places(Changes& changes, const Environment& base) {
     changes.take_out(name);
 }
 
-// What scripts for Slurm read (sbatch(1), srun(1)) and what differs from task to task; the rest
-// came with the job.
+// Adds variables that scripts for Slurm read (sbatch(1), srun(1)) and that differ from task to
+// task; the others came with the job.
 void add_slurm_names(Changes& changes, const msg::Start& start, const msg::Task& task,
                      const Seat& seat, const std::string& cores, const std::string& gpus) {
   const std::string job = std::to_string(start.job), nodes = std::to_string(start.nnodes);
@@ -172,7 +171,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   return changes;
 }
 
-// Adds "KEY=VALUE" to the map; of malformed entries (without '=') nothing.
+// Adds "KEY=VALUE" to the map; ignores malformed entries (without '=').
 void add_entry(Environment& all, std::string_view text) {
   const auto equals = text.find('=');
   if (equals != std::string_view::npos && equals > 0)

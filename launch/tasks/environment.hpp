@@ -1,4 +1,4 @@
-// environment.hpp - the variables a task finds (docs/environment.md).
+// environment.hpp - the environment variables of a task (docs/environment.md).
 #pragma once
 #include <map>
 #include <string>
@@ -11,33 +11,33 @@ namespace holon::launch {
 
 using Environment = std::map<std::string, std::string>;
 
-// What of the node goes into every task's environment.
+// What every task's environment has of the node.
 struct NodeFrame {
   std::string cpuset;  // numbering frame for the agents of child instances
   std::vector<std::string>
-      gpus;  // device of GPU number i as its library names it; beyond the end: i itself
+      gpus;               // device of GPU number i as its library names it; beyond the end: i
   bool has_gpus = false;  // jobs without a GPU are then shown none
   bool amd = false;
   std::string lineage = "";  // of the instance's own processes (lineage.hpp)
-  // Where the files are that were added to the job which the instance is; "": none were.
+  // The folder of files that were added to the job which is this instance; "": none were.
   std::string instance_files = "";
 };
 
-// The program's own variables, on top of `inherited` if it asks for that.
+// The program's own variables, on top of `inherited` if the program asks for that.
 Environment base_environment(const msg::Program& program, const Environment& inherited);
 
-// What is in Start::secrets, as text for the descriptor that its tasks inherit; HOLON_SECRETS_FD
-// says its number. take_secrets() reads it in the task's process, once: then both are gone.
+// Start::secrets as text for the descriptor that its tasks inherit, whose number is in
+// HOLON_SECRETS_FD. take_secrets() reads it in the task's process, once: then both are gone.
 // Errors: not_found (the agent gave this process none).
 std::string secrets_text(const Environment& secrets);
 Result<Environment> take_secrets();
 
-// The calling process's environment; of malformed entries (without '=') nothing.
+// The calling process's environment, without malformed entries (without '=').
 Environment current_environment();
 
-// "KEY=VALUE", sorted by key: base, then the job's variables, then those made here, `wire_up` among
-// them. What a launcher around has left for its own MPI task in `base` is taken out. REQUIRES:
-// index < start.tasks.size()
+// "KEY=VALUE", sorted by key: base, then the job's variables, then those made here, with `wire_up`.
+// Variables in `base` that an outer launcher set for its own MPI task are removed. REQUIRES: index
+// < start.tasks.size()
 std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
                                           std::size_t index, const NodeFrame& frame,
                                           const Environment& wire_up = {});

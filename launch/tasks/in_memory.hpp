@@ -1,4 +1,4 @@
-// in_memory.hpp - bytes as an open file that has no name: what another process is given to read.
+// in_memory.hpp - bytes as an open file without a name, to be read by another process.
 #pragma once
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace holon::launch {
 
-// Stands at its first byte. `name` is what /proc shows of it. Errors: system.
+// Positioned at its first byte. `name` is what /proc shows of it. Errors: system.
 Result<transport::UniqueFd> in_memory(const char* name, std::string_view bytes);
 
 }  // namespace holon::launch

@@ -1,5 +1,5 @@
-// pty.cpp - the program leads a session, and so a process group, of its own: what the agent sends
-// to the task's group reaches this process only, and is passed on.
+// pty.cpp - the program leads a session, and so a process group, of its own: the agent's signals to
+// the task's group reach only this process, and are passed on.
 #include "launch/tasks/pty.hpp"
 
 #include <fcntl.h>
@@ -60,7 +60,7 @@ class Pty {
         master_out_(fcntl(master_.get(), F_DUPFD_CLOEXEC, 3)),
         relay_(reactor, std::move(socket), master_.get(), master_out_.get(),
                [this](const Packet& packet) { resize(packet); }) {
-    fcntl(master_.get(), F_SETFL, O_NONBLOCK);  // of master_out_, too
+    fcntl(master_.get(), F_SETFL, O_NONBLOCK);  // and of master_out_
   }
 
   Result<int> run() {
@@ -96,7 +96,7 @@ class Pty {
     master_out_ = UniqueFd();
   }
 
-  // To whatever runs in the foreground of the terminal, and to the program that was started in it.
+  // Signals the foreground group of the terminal, and the program that was started in it.
   void pass_on(int signal) const {
     const pid_t foreground = tcgetpgrp(master_.get());
     if (foreground > 0 && foreground != program_) kill(-foreground, signal);

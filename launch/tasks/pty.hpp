@@ -11,8 +11,8 @@ struct PtyOptions {
   std::vector<std::string> argv;  // REQUIRES: not empty
 };
 
-// Ends with the program's exit code, 128+N where signal N ended it, 125 where there was no terminal
-// to run it in. SIGTERM and the like are passed on to the program; when the person's side goes, the
+// Ends with the program's exit code, 128+N if signal N ended it, 125 if there was no terminal to
+// run it in. SIGTERM and the like are passed on to the program; when the person's side goes, the
 // program gets SIGHUP, as from any terminal.
 int pty_main(const PtyOptions& options);
 

@@ -38,7 +38,7 @@ tl::unexpected<Error> unknown_limit(std::string_view name) {
               "'" + std::string(name) + "' is no limit of a process; there are " + known);
 }
 
-// What stands behind the number, as a factor; 0: something else does.
+// The unit behind the number, as a factor; 0: it is no unit.
 std::int64_t factor_of(std::string_view unit) {
   if (unit.empty()) return 1;
   if (unit.size() > 1) return 0;

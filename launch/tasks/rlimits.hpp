@@ -1,5 +1,5 @@
-// rlimits.hpp - limits of a task's process (setrlimit(2)) by the names that Flux and the shell have
-// for them: "nofile", "core", "stack".
+// rlimits.hpp - limits of a task's process (setrlimit(2)) by their names in Flux and the shell:
+// "nofile", "core", "stack".
 #pragma once
 #include <cstdint>
 #include <string>
@@ -18,7 +18,7 @@ struct ProcessLimit {
 
 inline constexpr std::int64_t kUnlimited = -1;
 
-// By name. Errors: invalid_argument, with the names that there are; a number that is none.
+// By name. Errors: invalid_argument (an unknown name, with the known ones; a number that is none).
 Result<ProcessLimit> process_limit(std::string_view name, std::int64_t value);
 // "nofile=4096", "core=unlimited", "fsize=2G" (a size; as many bytes). Errors: invalid_argument.
 struct NamedLimit {
@@ -27,8 +27,8 @@ struct NamedLimit {
 };
 Result<NamedLimit> parse_process_limit(std::string_view text);
 
-// In a process that is about to become the task; asks for no memory. The soft limit is set, the
-// hard one only where it is lower. Returns 0 or an errno.
+// For a process that is about to become the task; allocates no memory. Sets the soft limit, and the
+// hard one only if it is lower. Returns 0 or an errno.
 int apply_process_limit(const ProcessLimit& limit);
 // "nofile".
 std::string_view name_of_limit(int resource);

@@ -1,7 +1,7 @@
 // spawn.cpp - between fork and exec a task needs more than posix_spawn(3) offers: its CPUs, its
-// limit of descriptors, a signal at the end of whoever made it. So the steps stand here, as
-// posix_spawn(3) does them: the child borrows our memory while we wait (vfork(2)), asks for none,
-// and tells how far it got.
+// limit of descriptors, a signal at the end of its parent. So the steps are here, as posix_spawn(3)
+// does them: the child borrows our memory while we wait (vfork(2)), allocates none, and reports how
+// far it got.
 #include "launch/tasks/spawn.hpp"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ enum class Step { start, bind, enter, limit, run };
 struct Spawner::SpawnProgress {
   volatile Step step = Step::start;
   volatile int error = 0;
-  volatile int limit = 0;  // which could not be set
+  volatile int limit = 0;  // the one that could not be set
 };
 
 void Spawner::Unmap::operator()(SpawnProgress* memory) const {
@@ -63,9 +63,8 @@ bool is_directory(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// How long, in ms, a command that was found is taken to be there, and no more signals to be ignored
-// than were: what is installed or removed, and what a library begins to ignore, is seen by what
-// starts later than that.
+// How long, in ms, a command that was found counts as still there, and the set of ignored signals
+// as unchanged: later starts see what is installed or removed, and what a library begins to ignore.
 constexpr std::int64_t kFoundFor = 50;
 
 std::int64_t coarse_ms() {
@@ -74,7 +73,7 @@ std::int64_t coarse_ms() {
   return std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
 }
 
-// posix_spawnp(3) would look along the PATH of this process; the job's is meant.
+// posix_spawnp(3) would search the PATH of this process, not the job's.
 tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) {
   const std::string& name = request.argv[0];
   if (name.empty()) return tl::unexpected(SpawnError{127, "the command is an empty string"});
@@ -100,12 +99,12 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
   return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH" + hint});
 }
 
-// What a job's user asked for; CPUs and processes are the agent's to give.
+// Did the job's user ask for this step? CPUs and processes are for the agent to give.
 bool is_asked_for(Step step) {
   return step == Step::enter || step == Step::limit || step == Step::run;
 }
 
-// execve(2) says the same for the program and for the interpreter in its first line.
+// execve(2) has the same error for the program and for the interpreter in its first line.
 SpawnError explain(Step step, int error, const std::string& program) {
   const bool exists = access(program.c_str(), F_OK) == 0;
   std::string what = "cannot start " + quoted(program) + ": " + std::strerror(error);
@@ -114,11 +113,11 @@ SpawnError explain(Step step, int error, const std::string& program) {
           is_asked_for(step) && is_denial(error)};
 }
 
-// All that the child needs, made before it is.
+// All that the child needs, made before the child exists.
 struct Plan {
   const char* program;
   char* const* argv;
-  char* const* shell_argv;  // where the program is a script without a first line
+  char* const* shell_argv;  // for a script without a first line
   char* const* env;
   const char* cwd;  // nullptr: ours
   const CpuMask* cpus;
@@ -139,8 +138,7 @@ struct Plan {
   _exit(127);
 }
 
-// Handlers are gone where the kernel was told to take them away (CLONE_CLEAR_SIGHAND); what is
-// ignored stays so.
+// The kernel may have removed handlers already (CLONE_CLEAR_SIGHAND); it leaves signals ignored.
 void default_signals(const Plan& plan) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
@@ -149,7 +147,7 @@ void default_signals(const Plan& plan) {
       sigaction(signal, &action, nullptr);
 }
 
-// Adds those below `end` that this process ignores now.
+// Adds signals below `end` that this process ignores now.
 void add_ignored(sigset_t& ignored, int end) {
   struct sigaction action {};
   for (int signal = 1; signal < end; ++signal)
@@ -164,15 +162,14 @@ void limit_descriptors(std::uint64_t soft) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Where it is there already, dup2(2) does not take close-on-exec away.
+// If `from` is `to`, dup2(2) does not clear close-on-exec.
 bool put(int from, int to) {
   return dup2(from, to) >= 0 && fcntl(to, F_SETFD, 0) == 0;
 }
 
-// Leaves open what the task is given beyond its three streams, and nothing else. Returns 0 or an
-// errno.
+// Leaves open only what the task gets beyond its three streams. Returns 0 or an errno.
 int hand_over(const Plan& plan) {
-  // Out of the way of the other's place first.
+  // First moves it out of the other one's place.
   const int wire_up =
       plan.wire_up == kSecretsDescriptor ? fcntl(plan.wire_up, F_DUPFD, 5) : plan.wire_up;
   if (plan.secrets >= 0 && !put(plan.secrets, kSecretsDescriptor)) return errno;
@@ -183,12 +180,12 @@ int hand_over(const Plan& plan) {
   return 0;
 }
 
-// In the child: memory is the parent's.
+// Runs in the child: memory is the parent's.
 [[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::SpawnProgress& progress) {
   default_signals(plan);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != plan.parent) _exit(127);  // it ended before that
+  if (getppid() != plan.parent) _exit(127);  // the parent ended before that
   if (plan.cpus != nullptr)
     if (const int error = plan.cpus->apply_quietly()) give_up(progress, Step::bind, error);
   limit_descriptors(plan.descriptors);
@@ -263,7 +260,7 @@ Result<Spawner> Spawner::create() {
   return spawner;
 }
 
-// Nobody begins to ignore a real-time signal while tasks are started.
+// After the first look, real-time signals are skipped: nobody begins to ignore one later.
 void Spawner::look_at_signals(std::int64_t now) {
   constexpr int kFirstOfRealTime = 32;
   if (looked_at_signals_ && now - *looked_at_signals_ <= kFoundFor) return;
@@ -271,7 +268,7 @@ void Spawner::look_at_signals(std::int64_t now) {
   looked_at_signals_ = now;
 }
 
-// Of the last command: who starts many starts the same.
+// Keeps the last command: most callers start the same one many times.
 tl::expected<std::string, SpawnError> Spawner::where_is(const SpawnRequest& request,
                                                         std::int64_t now) {
   const std::string_view path = value_of(request.env, "PATH");
@@ -318,7 +315,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
   if (pid < 0) return tl::unexpected(explain(Step::start, -pid, *program));
   const int error = progress_->error;
   if (error == 0) return pid;
-  found_ = {};  // it may be elsewhere by now
+  found_ = {};  // the program may have moved
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   if (progress_->step == Step::enter)
     return tl::unexpected(SpawnError{

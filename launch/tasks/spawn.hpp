@@ -1,5 +1,5 @@
-// spawn.hpp - one process: a session and process group of its own, bound, with default signals,
-// ended by the kernel when this process ends, and in a cgroup from its first instruction on.
+// spawn.hpp - starts a process: in a session and process group of its own, bound, with default
+// signals, ended by the kernel when this process ends, in a cgroup from its first instruction on.
 #pragma once
 #include <sys/resource.h>
 #include <sys/types.h>
@@ -21,59 +21,59 @@ namespace holon::launch {
 
 struct SpawnRequest {
   const std::vector<std::string>& argv;  // REQUIRES: not empty
-  const std::vector<std::string>& env;   // "KEY=VALUE"; its PATH is where argv[0] is looked for
+  const std::vector<std::string>& env;   // "KEY=VALUE"; argv[0] is searched in its PATH
   const std::string& cwd;                // "": the caller's
   int in = -1;                           // -1: /dev/null
   int out = -1;                          // -1: /dev/null
   int err = -1;
   const CpuMask* cpus = nullptr;          // nullptr: those of the caller
   int cgroup = -1;                        // descriptor of a cgroup's directory; -1: the caller's
-  int secrets = -1;                       // what becomes kSecretsDescriptor; -1: nothing
-  int wire_up = -1;                       // what becomes kWireUpDescriptor; -1: nothing
+  int secrets = -1;                       // becomes kSecretsDescriptor; -1: nothing
+  int wire_up = -1;                       // becomes kWireUpDescriptor; -1: nothing
   std::vector<ProcessLimit> limits = {};  // set last
-  std::string user = {};                  // whose it is; "": this process's user
+  std::string user = {};                  // the process's user; "": this process's user
   int file_mask = -1;                     // umask(2); negative: the caller's, or a user's usual one
 };
 
-// Where a task that is given secrets finds them, and where one that is to find others does.
+// The descriptors of a task's secrets, and of its wire-up.
 inline constexpr int kSecretsDescriptor = 3;
 inline constexpr int kWireUpDescriptor = 4;
 
-// Does this errno say that somebody may not have what is there?
+// Does this errno say that permission is missing?
 inline bool is_denial(int error) {
   return error == EACCES || error == EPERM;
 }
 
 struct SpawnError {
-  int exit_code = 126;  // as a shell says it: 127 no such command, 126 found but not startable
-  std::string what;     // which step on what, with the system's words
-  // What the job asked for is there, and its user may not have it, by the system's permissions or
-  // by the starter's rules. False where the system refuses something to the agent or to the
-  // starter.
+  int exit_code = 126;  // as in a shell: 127 no such command, 126 found but not startable
+  std::string what;     // which step failed on what, with the system's words
+  // The job asked for something that exists, but that its user may not have, by the system's
+  // permissions or by the starter's rules. False if the system refuses something to the agent or to
+  // the starter.
   bool denied = false;
-  int no_cgroup = 0;  // errno: it could not be made a process in that cgroup; try without
+  int no_cgroup = 0;  // errno: it could not be put into that cgroup; try without
 };
 
-// The most memory that a task had, in KiB, as the kernel counts it. To a process's peak it adds
-// that of the memory it was started from, which is ours (`ours_kb`): where a task had less than
-// that, it had no more than it asked pages for.
+// The most memory that a task had, in KiB, as the kernel counts it. The kernel adds the peak of the
+// memory that the process was started from, which is ours (`ours_kb`): a task with less than that
+// had no more than the pages it asked for.
 std::int64_t memory_used_kb(const rusage& usage, std::int64_t ours_kb);
-// Of this process up to now, in KiB.
+// The peak of this process up to now, in KiB.
 std::int64_t own_peak_kb();
 
-// For one thread, and what it starts lives no longer than that thread.
+// For one thread; what it starts lives no longer than that thread.
 class Spawner {
  public:
-  // Raises this process's own limit of open descriptors; tasks keep the one there was. Errors:
+  // Raises this process's own limit of open descriptors; tasks keep the former limit. Errors:
   // system.
   static Result<Spawner> create();
 
   // The child leads a session and a process group, has no other descriptors than 0, 1 and 2 (and
-  // what the request hands it), no signal blocked or ignored (but for one that this process has
-  // begun to ignore within the last 50 ms). When this thread ends it gets SIGKILL.
+  // those of the request), and no signal blocked or ignored (but for one that this process has
+  // begun to ignore within the last 50 ms). When this thread ends the child gets SIGKILL.
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request);
 
-  // How far a child got, told in memory that it shares with us.
+  // How far a child got; it writes this to memory shared with us.
   struct SpawnProgress;
 
  private:
@@ -81,7 +81,7 @@ class Spawner {
   struct Unmap {
     void operator()(SpawnProgress* memory) const;
   };
-  // Where a command was found last.
+  // Where a command was last found.
   struct Found {
     std::string name, path, cwd, program;
     std::int64_t when = 0;  // monotonic ms
@@ -92,9 +92,9 @@ class Spawner {
 
   transport::UniqueFd null_;
   Found found_;
-  sigset_t ignored_{};                             // signals that this process ignores, or has
+  sigset_t ignored_{};                             // signals that this process ignores, or did
   std::optional<std::int64_t> looked_at_signals_;  // monotonic ms
-  std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
+  std::uint64_t task_descriptors_ = 0;  // soft limit of a task's open descriptors; 0: ours
   std::unique_ptr<SpawnProgress, Unmap> progress_;
 };
 

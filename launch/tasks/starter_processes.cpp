@@ -20,15 +20,15 @@ namespace {
 
 using transport::UniqueFd;
 
-// ms that a user's files and folders may keep this process waiting, which waits for all users: at
-// first, and for the rest of its life once they have taken that long.
+// ms that a user's files and folders may delay this process, which waits for all users: at first,
+// and for the rest of its life once that time was used up.
 constexpr Duration kPatience = 2'000;
 constexpr Duration kLessPatience = 20;
-// For the starter itself, which waits for nobody's files.
+// ms for the starter itself, which waits for nobody's files.
 constexpr Duration kStarterPatience = 10'000;
 
-// One message, and the file that may have come along. Nothing: the other end is closed, or what it
-// says is of no known form.
+// Reads one message, and a file that may come with it. nullopt: the other end is closed, or the
+// message is of no known form.
 std::optional<starter::Told> receive(int line, UniqueFd& file, bool& would_wait) {
   starter::Told told;
   const Passed passed =
@@ -75,8 +75,8 @@ SpawnError in_words_of(const starter::Told& told, const SpawnRequest& request) {
   return {126, "cannot become user \"" + request.user + "\": " + in_words(told.error)};
 }
 
-// Who may not have what: the task's user, what the job asked for; or the starter, what it needs to
-// start anything.
+// Was it the task's user who lacks permission for what the job asked for? Else it was the starter,
+// for what it needs to start anything.
 bool is_denied_to_user(const starter::Told& told) {
   switch (told.step) {
     case starter::Step::request:
@@ -116,7 +116,7 @@ void order(int line, starter::Do what, int signal = 0) {
   starter::Order order;
   order.what = what;
   order.signal = signal;
-  // Nothing comes of it where the keeper has gone.
+  // The order is lost if the keeper has gone.
   while (send(line, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
     continue;
 }
@@ -129,7 +129,7 @@ bool task_guard_has_ended(int line) {
   return n == 0 || errno != EAGAIN;
 }
 
-// Once. The end of file says it, too, where a flood of signals has left no room for an order.
+// Sent once. The end of file tells it, too, if a flood of signals has left no room for an order.
 void tell_to_end(int line, bool& was_told) {
   if (std::exchange(was_told, true)) return;
   order(line, starter::Do::end);
@@ -145,14 +145,14 @@ StarterProcesses::StarterProcesses(transport::Reactor& reactor, UniqueFd starter
       own_(std::move(own)),
       task_descriptors_(task_descriptors) {}
 
-// Their ends of file end what is left.
+// The ends of file of their connections end what is left.
 StarterProcesses::~StarterProcesses() = default;
 
 Duration StarterProcesses::patience_with(const std::string& user) const {
   return slow_.contains(user) ? kLessPatience : kPatience;
 }
 
-// Nothing: it says no more, or has not said it in time. A `user` who is named has kept us waiting.
+// nullopt: no message comes, or not in time; a `user` who is named is then noted as slow.
 std::optional<StarterProcesses::Answer> StarterProcesses::hear(int line, Duration patience,
                                                                const std::string& user) {
   Answer answer;
@@ -184,7 +184,7 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
   if (request.file_mask >= 0) what.file_mask = static_cast<std::uint32_t>(request.file_mask);
   for (const ProcessLimit& limit : request.limits)
     what.limits.push_back({static_cast<std::uint32_t>(limit.resource), limit.value});
-  // Of this task alone: what one user locks there another one would find locked.
+  // Opened for this task alone: a lock of one user must not be in the way of another.
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto or_null = [&null](int fd) { return fd < 0 ? null.get() : fd; };
   std::vector<int> streams = {or_null(request.in), or_null(request.out), or_null(request.err)};
@@ -202,8 +202,8 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
   return await(std::move(*line), request);
 }
 
-// A task whose working directory or program keeps us waiting for long counts as started: how it
-// ends is told like any other end.
+// A task whose working directory or program delays us for long counts as started: its end is
+// reported like any other.
 tl::expected<pid_t, SpawnError> StarterProcesses::await(UniqueFd line,
                                                         const SpawnRequest& request) {
   const auto first = hear(line.get(), kStarterPatience, "");
@@ -234,7 +234,7 @@ int StarterProcesses::open_file(const std::string& user, const std::string& path
   if (!line) return -EIO;
   auto answer = hear(line->get(), patience_with(user), user);
   if (!answer) return -ETIMEDOUT;
-  // Without the file: this process may open no more, and the kernel has closed it.
+  // Without a file: this process may open no more, and the kernel has closed it.
   if (answer->told.what == starter::What::opened)
     return answer->file ? answer->file.release() : -EMFILE;
   return answer->told.error > 0 ? -answer->told.error : -EPERM;
@@ -271,8 +271,8 @@ void StarterProcesses::read(pid_t task) {
   }
 }
 
-// From now on its number may be another process's: what it has left behind is known by its start,
-// too.
+// From now on the task's number may be another process's: what the task has left behind is known by
+// the task's start, too.
 void StarterProcesses::ended(pid_t task, const starter::Told& told) {
   auto keeper = std::move(task_guards_.extract(task).mapped());
   keeper.readable.cancel();
@@ -283,7 +283,7 @@ void StarterProcesses::ended(pid_t task, const starter::Told& told) {
 void StarterProcesses::lose(pid_t task) {
   auto keeper = std::move(task_guards_.extract(task).mapped());
   keeper.readable.cancel();
-  transport::ChildExit killed;  // with its keeper, whose word on it is missing
+  transport::ChildExit killed;  // with its keeper, whose report is missing
   killed.pid = task;
   killed.status = SIGKILL;
   if (keeper.ended) keeper.ended(killed);
@@ -295,7 +295,7 @@ void StarterProcesses::signal_group(pid_t leader, int signal) {
   order(found->second.line.get(), starter::Do::signal, signal);
 }
 
-// A keeper ends when nothing is left below it.
+// A keeper ends when nothing is left below it, which shows that all is cleared.
 bool StarterProcesses::clear(const msg::ProcessId& leader) {
   const auto pid = static_cast<pid_t>(leader.pid);
   if (const auto found = task_guards_.find(pid);

@@ -1,7 +1,7 @@
 // starter_processes.hpp - the tasks of an instance that serves several users: the starter
 // (starter/wire.hpp) starts them, and a keeper each watches, signals and ends them.
 //
-// What is for no user, a program that the broker has run beside the agent, is the agent's own.
+// Processes for no user, as programs that the broker has run beside the agent, are the agent's own.
 #pragma once
 #include <map>
 #include <memory>
@@ -28,7 +28,7 @@ class StarterProcesses final : public Processes {
   bool serves_users() const override { return true; }
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override;
   int open_file(const std::string& user, const std::string& path, int flags, int mask) override;
-  // Of a task as it was when it began: its keeper may have reaped it since.
+  // The start of a task when it began: its keeper may have reaped it since.
   std::uint64_t start_of(pid_t process) const override {
     const auto known = task_guards_.find(process);
     return known == task_guards_.end() ? own_->start_of(process) : known->second.start;
@@ -38,7 +38,7 @@ class StarterProcesses final : public Processes {
                                          std::function<void()> before_reap) override;
   void signal_group(pid_t leader, int signal) override;
   bool clear(const msg::ProcessId& leader) override;
-  // What an earlier agent left has ended with its connections.
+  // Tasks that an earlier agent left have ended with its connections.
   std::size_t kill_sessions(const std::vector<msg::ProcessId>&, const std::string&) override {
     return 0;
   }
@@ -48,11 +48,11 @@ class StarterProcesses final : public Processes {
     transport::UniqueFd line;
     transport::Subscription readable;
     std::function<void(const transport::ChildExit&)> ended;
-    std::uint64_t start = 0;   // of the task, as ProcessId::start
-    std::uint64_t number = 0;  // unlike a process's, never another's
-    bool was_told = false;     // to end all
+    std::uint64_t start = 0;   // the task's, as ProcessId::start
+    std::uint64_t number = 0;  // unlike a process's number, never reused
+    bool was_told = false;     // told to end all
   };
-  // The keeper of what a task that has ended has left behind.
+  // The keeper of processes that an ended task has left behind.
   struct Left {
     transport::UniqueFd line;
     bool was_told = false;
@@ -73,9 +73,9 @@ class StarterProcesses final : public Processes {
   std::unique_ptr<Processes> own_;
   std::uint64_t task_descriptors_;
   std::uint64_t last_ = 0;
-  std::map<pid_t, TaskGuard> task_guards_;  // of tasks that run
+  std::map<pid_t, TaskGuard> task_guards_;  // of running tasks
   std::map<std::pair<pid_t, std::uint64_t>, Left> left_;
-  std::set<std::string> slow_;  // users whose files or folders have kept this process waiting
+  std::set<std::string> slow_;  // users whose files or folders have delayed this process
 };
 
 // Errors: system.

@@ -43,7 +43,7 @@ UniqueFd new_socket() {
   return UniqueFd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
 }
 
-// An abstract name can be connected to by every user of the machine.
+// Checks the user: every user of the machine can connect to an abstract name.
 Status check_peer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -54,7 +54,7 @@ Status check_peer(int socket) {
   return {};
 }
 
-// As much as leaves at once.
+// Writes as much as can be written at once.
 Status write_some(int fd, std::string& bytes) {
   const ssize_t n = write(fd, bytes.data(), bytes.size());
   if (n < 0 && !is_for_later(errno)) return system_error({}, "write");
@@ -230,7 +230,7 @@ Result<std::string> TerminalRelay::read_socket() const {
 void TerminalRelay::send_the_rest() {
   std::string bytes = to_socket_.stop();
   to_terminal_.stop();
-  fcntl(socket_.get(), F_SETFL, 0);  // whoever reads slowly gets all of it, too
+  fcntl(socket_.get(), F_SETFL, 0);  // so that a slow reader gets all of it, too
   if (!bytes.empty() && !send_packet(socket_.get(), PacketKind::data, bytes)) return;
   for (auto more = read_terminal(); more && !more->empty(); more = read_terminal())
     if (!send_packet(socket_.get(), PacketKind::data, *more)) return;

@@ -36,7 +36,7 @@ holon_vfork_clone3:
     .size holon_vfork_clone3, .-holon_vfork_clone3
 )");
 #else
-// A copy of the memory, as fork(2) makes it: slower, and the same to see.
+// Copies the memory, as fork(2) does: slower, with the same effect.
 extern "C" long holon_vfork_clone3(clone_args* how, std::size_t size) {
   how->flags &= ~static_cast<unsigned long long>(CLONE_VM);
   const long pid = syscall(SYS_clone3, how, size);

@@ -43,7 +43,7 @@ std::string unescaped(const std::string& text) {
 }
 
 struct Mount {
-  std::string root;  // what of the hierarchy is seen ...
+  std::string root;  // the part of the hierarchy that is visible ...
   std::string dir;   // ... here
 };
 
@@ -86,19 +86,19 @@ std::set<pid_t> processes_in(const std::string& dir) {
   return found;
 }
 
-// False: there is no such file, or it does not take that.
+// False: there is no such file, or it refuses that.
 bool write_to(const std::string& file, const char* word) {
   const transport::UniqueFd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
   const auto size = static_cast<ssize_t>(std::strlen(word));
   return fd && write(fd.get(), word, std::strlen(word)) == size;
 }
 
-// For kernels before 5.14, whose cgroups have no cgroup.kill. What is frozen starts nothing, and
+// For kernels before 5.14, whose cgroups have no cgroup.kill. A frozen process starts nothing, and
 // can be killed.
 //
-// The number of a process that has ended may be another's by the time it is signalled. So the list
-// is read twice: a process that was there before the second reading, and still is when it is
-// signalled, is the one that this reading means.
+// The number of a process that has ended may be another's when it is signalled. So the list is read
+// twice: a process that was there before the second reading, and still is when it is signalled, is
+// the one that this reading means.
 void signal_each(const std::string& dir) {
   write_to(dir + "/cgroup.freeze", "1");
   std::vector<ProcessStat> before;
@@ -111,7 +111,7 @@ void signal_each(const std::string& dir) {
   write_to(dir + "/cgroup.freeze", "0");  // the next job may get it
 }
 
-// Permissions, the type of the cgroup, a filter of system calls: all of it shows only here.
+// Starts a process there: permissions, the cgroup's type, filters of system calls show only then.
 Status try_to_start_in(const std::string& dir) {
   const transport::UniqueFd cgroup(open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   clone_args how{};
@@ -173,8 +173,8 @@ bool offer_memory_bounds(const std::string& dir) {
          write_to(dir + "/cgroup.subtree_control", "+memory");
 }
 
-// Without the swap bound what does not fit would be put there, where the machine has some; a kernel
-// without swap accounting has no such file.
+// Without the swap bound the excess would go to swap, if the machine has some; a kernel without
+// swap accounting has no such file.
 bool bound_memory(const std::string& dir, std::int64_t bytes) {
   if (!write_to(dir + "/memory.max", std::to_string(bytes).c_str())) return false;
   write_to(dir + "/memory.swap.max", "0");

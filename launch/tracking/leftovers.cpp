@@ -12,8 +12,8 @@
 namespace holon::launch {
 namespace {
 
-// Looks after which a process that never shows a command counts as one that has none, not as one
-// that is just beginning.
+// Looks after which a process that never shows a command counts as having none, not as one that is
+// just beginning.
 constexpr int kDoubtsBeforeItCounts = 200;
 
 }  // namespace
@@ -70,12 +70,12 @@ Leftovers::Is Leftovers::look_at(const ProcessStat& process, pid_t session) {
   if (what_.adopted && lineage->empty() && process.parent == getpid() && process.session != session)
     return Is::ours;
   if (lineage->empty() && writes_output(process.pid)) return Is::ours;
-  // A process that is another one's child now may still become this process's child.
+  // Another process's child may still become this process's child.
   if (!what_.adopted) judged_[process.pid] = process.start;
   return Is::somebody_elses;
 }
 
-// One whose parent ended while the list of processes was read is another one's child now.
+// A process whose parent ended while the list was read is now the child of another process.
 Leftovers::Is Leftovers::unless_spared(pid_t pid) {
   if (spared_.empty()) return Is::ours;
   for (pid_t at = pid; at > 1 && at != getpid(); at = parents_.at(at)) {

@@ -1,5 +1,5 @@
-// leftovers.hpp - what is left of an instance's jobs, or of an earlier run of all of it: found and
-// ended.
+// leftovers.hpp - finds and ends what is left of an instance's jobs, or of an earlier run of all of
+// it.
 #pragma once
 #include <sys/types.h>
 
@@ -16,15 +16,15 @@ class Leftovers {
  public:
   struct What {
     std::string prefix = "";   // jobs_prefix() of the instance
-    bool of_instance = false;  // its brokers, agents and programs, too
+    bool of_instance = false;  // its brokers, agents and programs are included
     std::string cgroup = "";   // processes in this cgroup and below it, too; "": there is none
-    // Processes that have no lineage any more and still write to a file `output/...` at or below
-    // this directory, too; "": none.
+    // Includes processes without a lineage that still write to a file `output/...` at or below this
+    // directory; "": none.
     std::string state_dir = "";
-    // Children of this process that have no lineage any more and are of another session, too: tasks
-    // have left them to it.
+    // Includes children of this process without a lineage that are of another session: tasks have
+    // left them to it.
     bool adopted = false;
-    // Asked at each look: these processes stay, and what is below them.
+    // Called at each look: these processes are spared, and those below them.
     std::function<std::vector<pid_t>()> spare = [] { return std::vector<pid_t>(); };
   };
 
@@ -34,7 +34,7 @@ class Leftovers {
   // True: nothing is left. One look may miss a process that is started meanwhile, so that two looks
   // in a row have to find nothing.
   bool end();
-  // One of the processes found last, for messages: "process 12".
+  // One of the processes last found, for messages: "process 12".
   const std::string& example() const { return example_; }
 
  private:
@@ -46,10 +46,10 @@ class Leftovers {
 
   What what_;
   std::vector<pid_t> come_from_;
-  std::map<pid_t, std::uint64_t> judged_;  // somebody else's: number and start
-  std::map<pid_t, int> doubts_;            // looks that said nothing
-  std::vector<pid_t> spared_;              // by this look
-  std::map<pid_t, pid_t> parents_;         // as this look sees them
+  std::map<pid_t, std::uint64_t> judged_;  // others' processes: number and start
+  std::map<pid_t, int> doubts_;            // looks that told nothing
+  std::vector<pid_t> spared_;              // at this look
+  std::map<pid_t, pid_t> parents_;         // as of this look
   std::string example_;
   int clear_looks_ = 0;
 };

@@ -12,14 +12,14 @@ namespace holon::launch {
 // 128 random bits in hexadecimal digits.
 std::string random_mark();
 
-// Of a root's own processes. `outer`: the lineage of whoever starts it; "": none.
+// The lineage of a root's own processes. `outer`: that of its starter; "": none.
 std::string lineage_of_root(const std::string& outer, const std::string& mark);
-// Of a job's tasks. `instance`: the lineage of the own processes of the job's instance.
+// The lineage of a job's tasks. `instance`: that of the own processes of the job's instance.
 std::string lineage_of_job(const std::string& instance, std::uint64_t job);
 
-// What the entries of an instance's jobs begin with: "MARK/", "MARK/3/". `instance` as above.
+// The prefix of the entries of an instance's jobs: "MARK/", "MARK/3/". `instance` as above.
 std::string jobs_prefix(std::string_view instance);
-// The job of the instance that the process is part of. nullopt: of none.
+// The job of the instance that the process is part of; nullopt: none.
 std::optional<std::uint64_t> job_within(std::string_view lineage, std::string_view prefix);
 
 }  // namespace holon::launch

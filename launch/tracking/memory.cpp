@@ -1,5 +1,5 @@
-// Resident pages are cheap to ask for and counted too often where processes share them (those that
-// were forked, say); the exact number is asked for only where the cheap one is over the bound.
+// Resident pages are cheap to count, but counted several times if processes share them (after a
+// fork, say); the exact number is asked for only if the cheap one is over the bound.
 #include "launch/tracking/memory.hpp"
 
 #include <unistd.h>

@@ -1,8 +1,8 @@
-// memory.hpp - how much memory the processes of a job use, looked at again and again, and what to
-// do where that is more than the job asked for.
+// memory.hpp - checks again and again how much memory the processes of a job use, and acts if that
+// is more than the job asked for.
 //
-// For nodes on which no cgroup can keep the bound (tracking.hpp): what is used between two looks
-// nobody sees.
+// For nodes on which no cgroup can keep the bound (tracking.hpp): nobody sees what is used between
+// two looks.
 #pragma once
 #include <sys/types.h>
 
@@ -16,10 +16,10 @@
 
 namespace holon::launch {
 
-// Bytes in memory, summed up; pages that several of them share count once for each. Those that have
-// ended, or may not be looked at, count nothing.
+// Bytes in memory, summed up; pages shared by several processes count once for each. Processes that
+// have ended, or may not be looked at, count nothing.
 std::int64_t resident_bytes(const std::vector<pid_t>& processes);
-// The same, but of a shared page each has its share. Costs the kernel a walk over all pages.
+// Likewise, but each process counts its share of shared pages. The kernel walks over all pages.
 std::int64_t proportional_bytes(const std::vector<pid_t>& processes);
 
 // "1.50 GiB", "300 MiB".
@@ -27,12 +27,12 @@ std::string memory_text(std::int64_t bytes);
 
 class MemoryWatch {
  public:
-  // `over` is called once, with what is used. It may destroy the watch.
+  // `over` is called once, with the bytes used. It may destroy the watch.
   MemoryWatch(transport::Reactor& reactor, std::int64_t bound,
               std::function<std::vector<pid_t>()> processes,
               std::function<void(std::int64_t used)> over);
 
-  std::int64_t peak() const { return peak_; }  // that was seen, in bytes
+  std::int64_t peak() const { return peak_; }  // the largest seen, in bytes
   void stop() { timer_.cancel(); }
 
  private:

@@ -43,7 +43,7 @@ std::vector<pid_t> numbers_in(const std::string& dir) {
   return numbers;
 }
 
-// The n-th blank-separated number, from 0; 0 where there is none.
+// The n-th blank-separated number, from 0; 0 if there is none.
 std::uint64_t number_in(std::string_view text, int n) {
   std::size_t at = 0;
   for (; n >= 0; --n) {
@@ -56,8 +56,8 @@ std::uint64_t number_in(std::string_view text, int n) {
   return number;
 }
 
-// No stream: what one throws when a process ends between open(2) and read(2) would end this
-// process.
+// Uses no stream: the exception of one whose process ends between open(2) and read(2) would end
+// this process.
 std::string read_all(int file, std::size_t at_once) {
   std::string text;
   for (;;) {
@@ -76,9 +76,9 @@ std::string text_of_file(const std::string& path) {
   return file ? read_all(file.get(), kPage) : "";
 }
 
-// "pid (name) state ppid pgrp ... starttime ...": the name may hold anything, blanks and brackets
-// too, so the fields are counted from its last bracket. Read for every task that is started: no
-// streams here.
+// "pid (name) state ppid pgrp ... starttime ...": the name may have any characters, blanks and
+// brackets too, so the fields are counted from its last bracket. Read for every task that is
+// started: no streams here.
 std::optional<ProcessStat> stat_of(pid_t pid) {
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/proc/%d/stat", pid);
@@ -100,7 +100,7 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   stat.of_kernel = (number_in(rest, 5) & kKernelThread) != 0;
   stat.threads = number_in(rest, 16);
   stat.start = number_in(rest, 18);
-  // execve(2) writes down where the code begins after where the environment ends.
+  // execve(2) writes where the code begins only after where the environment ends.
   const bool is_settled = number_in(rest, 22) > 1;
   stat.has_empty_environment = is_settled && number_in(rest, 46) == number_in(rest, 47);
   return stat;
@@ -128,9 +128,9 @@ std::string value_in(const std::string& block, const std::string& name) {
 
 }  // namespace
 
-// A read holds the memory of the program that ran when the file was opened; once that is another
-// program's, it gives nothing. So an environment is read in one piece, and one that reads as empty
-// is empty only where the process's own numbers say so.
+// A read holds the memory of the program that ran when the file was opened; once another program
+// has taken its place, it yields nothing. So an environment is read in one piece, and one that
+// reads as empty is empty only if the process's own numbers say so.
 std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name) {
   if (process.of_kernel) return "";
   const std::string path = "/proc/" + std::to_string(process.pid) + "/environ";
@@ -147,7 +147,7 @@ std::optional<std::string> variable_of(const ProcessStat& process, const std::st
 bool signal_process(const ProcessStat& process, int signal) {
   const transport::UniqueFd handle(pidfd_open(process.pid, 0));
   if (!handle) return false;
-  // From here on the handle means one process; is it this one?
+  // From here on the handle means one process; is it the right one?
   const auto now = stat_of(process.pid);
   return now && now->start == process.start &&
          pidfd_send_signal(handle.get(), signal, nullptr, 0) == 0;
@@ -200,8 +200,8 @@ std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders, const std:
     const auto lineage = variable_of(process, kLineage);
     return lineage && !lineage->empty() && !is_within(*lineage, prefix);
   };
-  // A number in use as a process with another start was given away: its session is not the one that
-  // was meant. A journal that was copied names processes of another instance.
+  // If a number is in use by a process with another start, its session is not the one that was
+  // meant. A copied journal names processes of another instance.
   for (const ProcessStat& process : processes)
     if (const auto found = wanted.find(process.pid);
         found != wanted.end() && (found->second != process.start || is_elses(process)))

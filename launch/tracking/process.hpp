@@ -1,4 +1,4 @@
-// process.hpp - what /proc says about other processes.
+// process.hpp - information from /proc about other processes.
 #pragma once
 #include <sys/types.h>
 
@@ -11,7 +11,7 @@
 
 namespace holon::launch {
 
-// Of a file of /proc or of a cgroup. "": there is none any more, or it may not be read.
+// The text of a file of /proc or of a cgroup. "": it is gone, or may not be read.
 std::string text_of_file(const std::string& path);
 
 struct ProcessStat {
@@ -20,12 +20,12 @@ struct ProcessStat {
   pid_t group = 0;
   pid_t session = 0;
   std::uint64_t start = 0;    // clock ticks since boot
-  std::uint64_t threads = 0;  // those that still run
+  std::uint64_t threads = 0;  // threads that still run
   char state = '?';           // 'Z': a zombie
   bool of_kernel = false;
-  bool has_empty_environment = false;  // false, too, where that may not be known
+  bool has_empty_environment = false;  // also false if that may not be known
 
-  // No thread of the process runs any more; its parent has still to reap it.
+  // Does no thread of the process run any more? Its parent has still to reap it.
   bool is_over() const { return state == 'X' || (state == 'Z' && threads <= 1); }
 };
 
@@ -33,33 +33,33 @@ struct ProcessStat {
 std::optional<ProcessStat> stat_of(pid_t pid);
 std::vector<ProcessStat> all_processes();
 
-// A variable of the environment the process was started with; "" if there is none or it may not be
-// read. nullopt: the process is just becoming another program, or ending, and has no environment at
-// all for that time; look again.
+// A variable of the environment that the process was started with; "" if it is not set or may not
+// be read. nullopt: the process is just becoming another program, or ending, and has no environment
+// at all for that time; look again.
 std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name);
 
 // Sends the signal, unless the number belongs to another process by now. Returns whether it was
 // sent.
 bool signal_process(const ProcessStat& process, int signal);
 
-// Within what numbers of processes, and their starts, mean the same: this boot, this namespace.
+// The scope in which process numbers and starts mean the same: this boot, this namespace.
 std::string process_numbering();
 
-// This process's children, from /proc/self/task/*/children where the kernel has it, else by looking
-// at all.
+// This process's children, from /proc/self/task/*/children if the kernel has it, else by looking at
+// all processes.
 std::vector<pid_t> own_children();
 
-// Of a process, as far as the kernel lists them.
+// The children of a process, if the kernel lists them.
 std::vector<pid_t> children_of(pid_t process);
 
-// Sends SIGKILL to this process's children, and theirs if it is a subreaper, until none is left;
+// Sends SIGKILL to this process's children, and to theirs if it is a subreaper, until none is left;
 // waits at most two seconds.
 void end_own_children();
 
-// Sends SIGKILL to these processes and to what is left of the sessions they lead or led. Those
-// whose number now belongs to somebody else (the leader's start differs), and those whose lineage
-// is of another instance than the one with this jobs_prefix(), are left alone. Returns how many
-// processes were found alive.
+// Sends SIGKILL to these processes and to what is left of the sessions they lead or led. Spares
+// those whose number now belongs to another process (the leader's start differs), and those whose
+// lineage is of another instance than the one with this jobs_prefix(). Returns how many processes
+// were found alive.
 std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders, const std::string& prefix);
 
 }  // namespace holon::launch

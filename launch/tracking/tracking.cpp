@@ -19,10 +19,10 @@
 namespace holon::launch {
 namespace {
 
-// Looks after which one that never shows a command is no process that is just beginning.
+// Looks after which a process that never shows a command does not count as just beginning.
 constexpr int kDoubts = 100;
 
-// One that somebody has removed was empty.
+// A cgroup that somebody has removed was empty.
 bool is_populated(const JobCgroup& cgroup) {
   std::array<char, 128> text{};
   const ssize_t n = pread(cgroup.events.get(), text.data(), text.size() - 1, 0);
@@ -41,7 +41,7 @@ JobProcesses::~JobProcesses() {
 
 void JobProcesses::cannot_start_there(int error) {
   outside_ = true;
-  // These are about the machine's processes, not about cgroups.
+  // These errors are about the machine's processes, not about cgroups.
   if (error != EAGAIN && error != ENOMEM) all_.no_cgroups(std::strerror(error));
 }
 
@@ -88,7 +88,7 @@ bool JobProcesses::clear() {
   if (cgroup_ && !is_found_empty_) {
     kill_cgroup(cgroup_->dir);
     cgroup_->was_killed = true;
-    outside_ = true;  // an epilog could not live in it
+    outside_ = true;  // an epilog could not run in it
     is_clear = false;
   }
   return (!outside_ || all_.clear_strangers_of(job_)) && is_clear;
@@ -97,7 +97,7 @@ bool JobProcesses::clear() {
 ProcessTracking::ProcessTracking(const std::string& lineage, std::string cgroup)
     : prefix_(jobs_prefix(lineage)), dir_(std::move(cgroup)) {
   if (dir_.empty()) return;
-  remove_cgroups_below(dir_);  // of an earlier agent
+  remove_cgroups_below(dir_);  // those of an earlier agent
   bounds_memory_ = offer_memory_bounds(dir_);
 }
 
@@ -133,10 +133,10 @@ std::unique_ptr<JobCgroup> ProcessTracking::take_cgroup() {
   return nullptr;
 }
 
-// A child instance that was killed leaves its jobs' cgroups below its own. One whose cgroup.kill
-// was written is of no use any more: Linux 6.14 and later compare how often that happened to the
-// cgroup of who starts a process and to the one it is started in (CLONE_INTO_CGROUP), and kill it
-// where that differs.
+// A child instance that was killed leaves its jobs' cgroups below its own. A cgroup whose
+// cgroup.kill was written is of no use any more: Linux 6.14 and later compare how often that
+// happened to the cgroup of the process's parent and to its own (CLONE_INTO_CGROUP), and kill the
+// process if that differs.
 void ProcessTracking::give_back(std::unique_ptr<JobCgroup> cgroup) {
   constexpr nlink_t kNoneBelow = 2;
   struct stat info {};
@@ -160,7 +160,7 @@ std::vector<pid_t> ProcessTracking::strangers() const {
 ProcessTracking::Owner ProcessTracking::owner_of(pid_t stranger) {
   if (const auto found = known_.find(stranger); found != known_.end()) return {true, found->second};
   const auto process = stat_of(stranger);
-  // One that has just ended may have left children to us after the list was read.
+  // A process that has just ended may have left children to us after the list was read.
   if (!process || process->is_over()) return {false, std::nullopt};
   const auto lineage = variable_of(*process, kLineage);
   if (!lineage && ++doubts_[stranger] < kDoubts) return {false, std::nullopt};
@@ -174,7 +174,7 @@ ProcessTracking::Owner ProcessTracking::owner_of(pid_t stranger) {
   return {true, job};
 }
 
-// Bound jobs have CPUs that no other job has.
+// A bound job has CPUs that no other job has.
 std::optional<std::uint64_t> ProcessTracking::owner_by_cpus(pid_t stranger) const {
   const auto cpus = CpuMask::of(stranger);
   if (!cpus) return std::nullopt;

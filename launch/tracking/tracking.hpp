@@ -1,12 +1,11 @@
-// tracking.hpp - which processes belong to a job, so that it can be told when the
-// last one is gone, and which they are.
+// tracking.hpp - which processes belong to a job, so that the end of the last one is noticed.
 //
 // With a cgroup of its own for each job that is exact: nothing leaves a cgroup. Without a cgroup, a
 // process that a task leaves behind becomes the agent's child when its parent ends (the agent is a
 // subreaper). It is known by its lineage; if it has thrown its environment away, by its session,
 // which a task leads; if it has made a session of its own, by the CPUs it is bound to, or by the
-// job's file that it still writes to. A process with nothing of all that is ended when no other job
-// is left that it could belong to.
+// job's file that it still writes to. A process with none of these is ended when no other job is
+// left that it could belong to.
 #pragma once
 #include <sys/types.h>
 
@@ -26,41 +25,41 @@ namespace holon::launch {
 
 class ProcessTracking;
 
-// An empty cgroup, used by one job after the other: to make one costs more than to start a process
+// An empty cgroup, used by one job after the other: making one costs more than starting a process
 // in it.
 struct JobCgroup {
   std::string dir;
   transport::UniqueFd handle, events;
   bool was_killed = false;  // some kernels kill whatever is started in it from then on
-  bool is_bounded = false;  // in memory: what it has counted is this job's
+  bool is_bounded = false;  // in memory: its counters are those of this job
 };
 
-// Of one job.
+// The processes of one job.
 class JobProcesses {
  public:
   ~JobProcesses();
   JobProcesses(const JobProcesses&) = delete;
   JobProcesses& operator=(const JobProcesses&) = delete;
 
-  // The cgroup that the job's tasks are to be started in; -1: the agent's.
+  // The cgroup in which the job's tasks are to be started; -1: the agent's.
   int cgroup() const { return cgroup_ && !outside_ ? cgroup_->handle.get() : -1; }
-  // The kernel did not start a task there, with this errno. Later ones are started outside.
+  // The kernel did not start a task there, with this errno. Later tasks are started outside.
   void cannot_start_there(int error);
-  // `cpus`: those the task is bound to; nullptr: none of its own.
+  // `cpus`: CPUs that the task is bound to; nullptr: not bound by itself.
   void started(pid_t task, const CpuMask* cpus);
   void ended(pid_t task);
   // The job's tasks write to this file.
   void writes(const std::string& file);
-  // The kernel keeps the job to so much memory from now on. False: it does not.
+  // Has the kernel bound the job's memory from now on. False: it cannot.
   bool bound_memory(std::int64_t bytes);
-  // It was kept to it, and has needed more.
+  // Was the job bounded, and has it needed more?
   bool ran_out_of_memory() const;
-  // In bytes, of one that is kept to a bound; 0: not known.
+  // The peak of a bounded job, in bytes; 0: not known.
   std::int64_t memory_peak() const;
-  // All that are known to be the job's, beside these tasks: what they have started, and left
+  // All processes known to be the job's, beside these tasks: those that tasks have started, or left
   // behind.
   std::vector<pid_t> processes(const std::vector<pid_t>& tasks) const;
-  // Sends SIGKILL to what is left of the job. True: nothing is. REQUIRES: no task runs.
+  // Sends SIGKILL to what is left of the job. True: nothing is left. REQUIRES: no task runs.
   bool clear();
 
  private:
@@ -71,28 +70,28 @@ class JobProcesses {
   ProcessTracking& all_;
   std::uint64_t job_;
   std::unique_ptr<JobCgroup> cgroup_;
-  bool outside_;                 // some task of it is, or will be, in no cgroup of its own
-  bool is_found_empty_ = false;  // the cgroup was, and nothing was started in it since
+  bool outside_;                 // some task is, or will be, in no cgroup of the job's own
+  bool is_found_empty_ = false;  // the cgroup was empty, and nothing was started in it since
 };
 
-// Of all jobs of one agent; outlives them.
+// The processes of all jobs of one agent; outlives them.
 class ProcessTracking {
  public:
-  // `lineage`: of the instance's own processes. `cgroup`: a directory that is there, for the jobs'
-  // below it; "": jobs get none.
+  // `lineage`: of the instance's own processes. `cgroup`: an existing directory, for the jobs'
+  // cgroups below it; "": jobs get none.
   ProcessTracking(const std::string& lineage, std::string cgroup);
   ProcessTracking(const ProcessTracking&) = delete;
   ProcessTracking& operator=(const ProcessTracking&) = delete;
 
   std::unique_ptr<JobProcesses> track(std::uint64_t job);
-  // A child of the agent that is part of no job and is to be left alone; until it has ended.
+  // A child of the agent that is part of no job is spared until it has ended.
   void spare(pid_t helper) { spared_.insert(helper); }
   void spare_no_more(pid_t helper) { spared_.erase(helper); }
-  // A child of the agent that was no task was reaped.
+  // A child of the agent that was no task has been reaped.
   void reaped(pid_t stranger);
-  // Sends SIGKILL to strangers that belong to no job that is tracked. True: there were none.
+  // Sends SIGKILL to strangers that belong to no tracked job. True: there were none.
   bool clear_strays();
-  // Why jobs get no cgroups though one was given; "": they do.
+  // Why jobs get no cgroups although one was given; "": they do.
   const std::string& trouble() const { return trouble_; }
 
  private:
@@ -104,7 +103,7 @@ class ProcessTracking {
   };
   struct Owner {
     bool is_settled = true;            // false: look again
-    std::optional<std::uint64_t> job;  // nullopt: it cannot be told
+    std::optional<std::uint64_t> job;  // nullopt: unknown
   };
 
   std::unique_ptr<JobCgroup> take_cgroup();
@@ -121,13 +120,13 @@ class ProcessTracking {
   bool bounds_memory_ = false;  // cgroups of jobs may have bounds
   std::uint64_t made_ = 0;
   std::vector<std::unique_ptr<JobCgroup>> free_;
-  std::map<std::uint64_t, int> jobs_;  // those that are tracked
+  std::map<std::uint64_t, int> jobs_;  // tracked jobs
   std::map<pid_t, Task> tasks_;  // of these jobs; a number stays theirs while its session lives
   std::set<pid_t> spared_;
-  // Files, and which of these jobs write there.
+  // Files, and the jobs that write to them.
   std::multimap<std::string, std::uint64_t> outputs_;
-  std::map<pid_t, int> doubts_;  // strangers that have shown neither command nor environment
-  std::map<pid_t, std::uint64_t> known_;  // strangers, until they are reaped: whose they are
+  std::map<pid_t, int> doubts_;           // strangers that show neither command nor environment yet
+  std::map<pid_t, std::uint64_t> known_;  // strangers and their jobs, until they are reaped
 };
 
 }  // namespace holon::launch

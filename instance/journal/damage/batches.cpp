@@ -11,7 +11,7 @@
 namespace holon::instance {
 namespace {
 
-// Journals of earlier versions have no such table.
+// nullopt: no such array. Journals of earlier versions have no such table.
 std::optional<std::int64_t> tasks_of_array(SQLite::Database& journal, std::int64_t first) {
   if (!journal.tableExists("arrays")) return std::nullopt;
   SQLite::Statement q(journal, "SELECT tasks FROM arrays WHERE id = ?");
@@ -19,7 +19,7 @@ std::optional<std::int64_t> tasks_of_array(SQLite::Database& journal, std::int64
   return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
 }
 
-// The first event of a batch is that of all of its jobs. Behind an array come its tasks.
+// How many jobs a batch was submitted with, by its first event; tasks of an array count with it.
 std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t first) {
   if (const auto tasks = tasks_of_array(journal, first)) return *tasks + 1;
   std::int64_t count = 0;
@@ -27,12 +27,12 @@ std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t fi
     count = row.count;
     return false;
   };
-  // Where a pack makes no sense nothing is known.
+  // A pack that makes no sense says nothing of the batch.
   const auto read = each_event_of(journal, {{first, first}}, {take_first});
   return read && count >= 1 ? std::optional(count) : std::nullopt;
 }
 
-// `next`: where the batch behind it begins.
+// `next`: the first number of the next batch.
 std::optional<WrongBatch> look_at(SQLite::Database& journal, std::int64_t first, std::int64_t count,
                                   std::optional<std::int64_t> next) {
   const bool fits = count >= 1 && (!next || count <= *next - first);

@@ -30,7 +30,7 @@ void each_row(SQLite::Database& db, const JournalSink& sink, const char* table, 
   }
 }
 
-// `key`: the job's number or path, as it is named where its record is damaged.
+// `key`: the job's number or path, to name it where its record is damaged.
 void take_record(const Result<msg::JobRecord>& record, const std::string& key,
                  const JournalSink& sink) {
   if (record) return sink.record(*record);
@@ -44,14 +44,14 @@ void take_events(const SQLite::Database& db, const JournalSink& sink) {
     return true;
   };
   try {
-    // Packs that cannot be read are told of, and are no error.
+    // Packs that cannot be read are reported to `lost`, and are no error.
     static_cast<void>(each_event(db, 0, {take, sink.lost}));
   } catch (const SQLite::Exception& e) {
     sink.lost(fmt::format("table events cannot be read any further: {}", e.what()));
   }
 }
 
-// Of a journal of any version.
+// Takes the tables of a journal of any version.
 void take_tables(SQLite::Database& db, const JournalSink& sink) {
   const auto each = [&sink](const char* table, const auto& read, const auto& take) {
     try {

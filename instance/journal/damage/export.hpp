@@ -9,7 +9,7 @@
 
 namespace holon::instance {
 
-// What is told of it, in this order; rows of each kind by their number or path.
+// Takes the contents of a journal, in this order; rows of each kind by their number or path.
 struct JournalSink {
   std::function<void(const Batch&)> batch;
   // As kept: `context` is a JSON object.
@@ -26,8 +26,8 @@ struct JournalSink {
   std::function<void(const std::string&)> lost;  // what cannot be read, in words
 };
 
-// Leaves the files as they are. Errors: not_found (no journal there), busy (an instance runs on
-// it), invalid_argument (nothing of it can be read), system.
+// Leaves the files unchanged. Errors: not_found (no journal there), busy (an instance runs on it),
+// invalid_argument (nothing of it can be read), system.
 Status export_journal(const std::string& state_dir, const JournalSink& sink);
 
 }  // namespace holon::instance

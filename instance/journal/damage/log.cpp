@@ -16,7 +16,7 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kHead = 32;                // bytes of the log's header
-constexpr std::size_t kFrameHead = 24;           // of a frame's
+constexpr std::size_t kFrameHead = 24;           // of each frame's header
 constexpr std::uint32_t kLogMagic = 0x377f0682;  // the last bit: sums are of big-endian words
 
 using Bytes = std::vector<unsigned char>;
@@ -61,7 +61,7 @@ class LogReader {
  public:
   explicit LogReader(const std::string& file) : in_(file, std::ios::binary) {}
 
-  // False: there is no log here, or none that can be read.
+  // False: there is no log, or none that can be read.
   bool open() {
     head_.resize(kHead);
     if (!read(head_)) return false;
@@ -76,8 +76,8 @@ class LogReader {
     return true;
   }
 
-  // The next frame's bytes are in `bytes`. A frame is sound if its sum runs on from the sum that
-  // the one before has written down, or from what that one should have written down.
+  // Reads the next frame into `bytes`. A frame is sound if its sum continues from the sum that the
+  // frame before has stored, or from the one that it should have stored.
   bool next(Frame& frame, Bytes& bytes) {
     bytes.resize(kFrameHead + page_);
     if (!read(bytes)) return false;

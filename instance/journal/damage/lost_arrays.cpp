@@ -21,12 +21,12 @@ namespace {
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 // Numbers: the array's own, the first task's, the one after the last task's, and the one after the
-// last that it has kept.
+// last number that it has kept.
 struct LostArray {
   std::int64_t id = 0, first = 0, stop = 0, end = 0;
 };
 
-// Where the next known job begins.
+// The first number of the next known job.
 std::int64_t next_job(SQLite::Database& journal, std::int64_t after_tasks, std::int64_t id) {
   SQLite::Statement q(journal,
                       "SELECT (SELECT min(first) FROM batches WHERE first > ?1), (SELECT min(id) "
@@ -40,8 +40,8 @@ std::int64_t next_job(SQLite::Database& journal, std::int64_t after_tasks, std::
   return next;
 }
 
-// Where the batch is lost that had this number, an array that was extended or closed has had room
-// for so many tasks more than it began with; of another one nothing tells that it was open.
+// Where the batch with this number is lost: how many tasks more than now an array has room for that
+// was extended or closed. For any other array nothing tells that it was open.
 std::int64_t room_by_events(SQLite::Database& journal, const LostArray& array) {
   std::int64_t added = 0;
   bool was_open = false;
@@ -54,7 +54,7 @@ std::int64_t room_by_events(SQLite::Database& journal, const LostArray& array) {
     if (extend != nullptr) added += static_cast<std::int64_t>(extend->tasks);
     return true;
   };
-  const auto skip = [](const std::string&) {};  // a pack that makes no sense is told of elsewhere
+  const auto skip = [](const std::string&) {};  // a pack that makes no sense is reported elsewhere
   static_cast<void>(each_event_of(journal, {{array.id, array.id}}, {take, skip}));
   return was_open ? std::max<std::int64_t>(0, std::int64_t(kRoomOfOpen) - added) : 0;
 }
@@ -81,8 +81,8 @@ std::vector<LostArray> lost_arrays(SQLite::Database& journal) {
   return found;
 }
 
-// For whoever asks for its number. It is no job beside its tasks, which are counted; one that was
-// over has its own record.
+// Makes a record for the array's number. The array is no job beside its tasks, which are counted;
+// an array that was over has its own record.
 void record_array(SQLite::Database& journal, const LostArray& array, const std::string& path,
                   Time now) {
   SQLite::Statement put(journal, "INSERT OR IGNORE INTO jobs VALUES(?,?,?)");
@@ -93,7 +93,7 @@ void record_array(SQLite::Database& journal, const LostArray& array, const std::
   of_no_job.exec();
 }
 
-// Returns how many have one.
+// Returns how many tasks have a record.
 std::int64_t record_ended_tasks(SQLite::Database& journal, const LostArray& array,
                                 const std::string& path, Time now) {
   SQLite::Statement put(journal, "INSERT OR IGNORE INTO jobs VALUES(?,?,?)");
@@ -142,7 +142,7 @@ void take_out(SQLite::Database& journal, const LostArray& array) {
 
 }  // namespace
 
-// Journals of earlier versions have no arrays.
+// Journals of earlier versions have no such table.
 std::vector<std::int64_t> arrays_without_batch(SQLite::Database& journal) {
   std::vector<std::int64_t> found;
   if (!journal.tableExists("arrays")) return found;

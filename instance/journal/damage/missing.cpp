@@ -14,8 +14,8 @@
 namespace holon::instance {
 namespace {
 
-// Reservations have numbers of the same sequence. Those that are over are known by their numbers
-// alone; a journal of before that was so has their allocations.
+// Reservations have numbers of the same sequence. Only the numbers of ended ones are kept; a
+// journal of before that was so has their allocations.
 std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal, SQLite::Database& typed) {
   std::set<std::int64_t> numbers;
   const auto take = [&numbers](SQLite::Database& db, const std::string& sql) {
@@ -31,7 +31,7 @@ std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal, SQLite
   return numbers;
 }
 
-// Ascending. A repair has noted those that were left unused.
+// Ascending; with the unused numbers that a repair has noted.
 std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal, SQLite::Database& typed) {
   std::vector<Numbers> all;
   for (const auto number : numbers_of_reservations(journal, typed))
@@ -108,7 +108,7 @@ std::vector<LostNumbers> sort_out(const std::vector<Numbers>& lost,
   auto array = kept.begin();
   for (const auto& [first, stop] : lost) {
     std::int64_t at = first;
-    // `what`: as which the numbers up to there were lost.
+    // `what`: how the numbers from `at` up to `to` were lost.
     const auto take = [&pieces, &at, end = stop](std::uint64_t to, LostNumbers what) {
       const auto next = std::min(static_cast<std::int64_t>(to), end);
       what.numbers = {at, next};

@@ -72,7 +72,7 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, const JournalMa
     if (!lost.is_unused) check.damage.push_back(name_of(lost) + ": neither a batch nor a record");
 }
 
-// What a broker has found that read it.
+// Adds what a broker found that read the journal and condemned it.
 void check_condemned(SQLite::Database& db, JournalCheck& check) {
   SQLite::Statement q(db, "SELECT value FROM meta WHERE key = ?");
   q.bind(1, std::string(kCondemned));
@@ -117,7 +117,7 @@ class Beating {
   sqlite3* db_;
 };
 
-// A journal may have gigabytes.
+// Calls `beat` meanwhile: a journal may have gigabytes.
 Status copy_bytes(const std::string& from, const std::string& to,
                   const std::function<void()>& beat) {
   std::ifstream in(from, std::ios::binary);
@@ -134,7 +134,7 @@ Status copy_bytes(const std::string& from, const std::string& to,
   return fail(Errc::system, std::strerror(errno), all_read ? to : from);
 }
 
-// Mended where its log is damaged; a copy, so that the damaged one stays as it is.
+// A copy of the journal, its log mended where it is damaged; the damaged original stays.
 Result<std::string> readable_copy(const std::string& file, const std::function<void()>& beat,
                                   std::vector<std::string>& lost) {
   const std::string copy = file + ".copy";
@@ -168,7 +168,7 @@ Status find_tables(const std::string& copy, JournalRepair& repair) {
   return {};
 }
 
-// What cannot be read is lost; what cannot be written stops the repair.
+// Rows that cannot be read are lost; rows that cannot be written stop the repair.
 Status take_over(const std::string& file, SQLite::Database& to, const std::function<void()>& beat,
                  JournalRepair& repair) {
   const auto copy = readable_copy(file, beat, repair.lost);
@@ -196,7 +196,7 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
 
 void settle_progress(SQLite::Database& db, const JournalProgress& known, Time now,
                      JournalRepair& repair) {
-  // What had been committed is as far as it is now: told of is what is lost, once.
+  // Reports lost commits once: the count of commits then continues from before the loss.
   const auto commits = commits_of(db);
   if (commits < known.commits)
     repair.lost.push_back(fmt::format("the last {} of {} commits, the last of {}",
@@ -207,7 +207,7 @@ void settle_progress(SQLite::Database& db, const JournalProgress& known, Time no
 
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
-  SQLite::Transaction all_of_it(db);  // or each row waits for the disk
+  SQLite::Transaction all_of_it(db);  // else each row waits for the disk
   auto kept = mark.kept();
   for (const auto first : batches_without_jobspec(db))
     repair.lost.push_back(describe_without_jobspec(first));
@@ -235,7 +235,7 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   all_of_it.commit();
 }
 
-// What may not be looked at may be there.
+// A file that may not be looked at may be there.
 Status expect_journal(const std::string& state_dir, const Result<std::optional<InstanceId>>& id) {
   const std::string file = journal_file(state_dir);
   std::error_code error;
@@ -246,7 +246,7 @@ Status expect_journal(const std::string& state_dir, const Result<std::optional<I
   return {};
 }
 
-// Who repairs need not have the broker's umask: tokens and environments are in a journal.
+// The repairing user may lack the broker's umask: tokens and environments are in a journal.
 class FilesOfTheOwner {
  public:
   FilesOfTheOwner() = default;
@@ -319,7 +319,7 @@ Result<JournalRepair> rebuild_journal(const std::string& state_dir, const Journa
   } catch (const std::exception& e) {
     return fail(Errc::system, e.what(), draft);
   }
-  // The old one goes when the new one is whole.
+  // The old journal is put aside only once the new one is whole.
   auto aside = put_aside(file, now);
   if (!aside) return tl::unexpected(aside.error());
   repair.kept_as = std::move(*aside);

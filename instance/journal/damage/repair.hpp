@@ -1,5 +1,4 @@
-// repair.hpp - a journal that was damaged: what is wrong with it, and a new one from what
-// can still be read.
+// repair.hpp - checks a journal for damage, and makes a new one from what can still be read of it.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +13,7 @@
 namespace holon::instance {
 
 struct JournalCheck {
-  std::vector<std::string> damage;           // empty: it is sound
+  std::vector<std::string> damage;           // empty: the journal is sound
   std::map<std::string, std::int64_t> rows;  // by table, as far as they can be counted
 };
 
@@ -24,18 +23,18 @@ Result<JournalCheck> check_journal(const std::string& state_dir);
 struct JournalRepair {
   std::string kept_as;                       // the old file; empty: there was none
   std::vector<std::string> lost;             // in words
-  std::vector<std::string> mended;           // in words: damage that has lost nothing by itself
+  std::vector<std::string> mended;           // in words: damage that has lost nothing
   std::map<std::string, std::int64_t> rows;  // taken over, by table
 };
 
-// Puts the old files aside and writes a new journal of what can be read of them; job numbers go on
-// after the highest one ever given. Errors: as above.
+// Puts the old files aside and writes a new journal from what can be read of them; job numbers
+// continue after the highest one ever given. Errors: as above.
 Result<JournalRepair> repair_journal(const std::string& state_dir, Time now);
-// The same for a caller that holds the lock of the mark. `beat` is called now and then meanwhile.
+// Likewise, for a caller that holds the lock of the mark. `beat` is called now and then meanwhile.
 Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
                                       Time now, const std::function<void()>& beat);
 
-// What to do about it, for the end of a message.
+// What a user can do about the damage, for the end of a message.
 std::string repair_advice(const std::string& state_dir);
 
 }  // namespace holon::instance

@@ -1,5 +1,5 @@
-// SQLite's C interface: columns are copied as they are, and errors of reading are to be survived,
-// not thrown.
+// Uses SQLite's C interface: columns are copied as they are, and read errors must be survived, not
+// thrown.
 #include "instance/journal/damage/salvage.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -22,7 +22,7 @@ struct Table {
   const char* key;
   int columns;
   bool numbered;  // the key is a number
-  int since = 1;  // the first version of the schema that has it
+  int since = 1;  // the first schema version that has the table
 };
 
 constexpr std::array kTables = std::to_array<Table>({
@@ -42,7 +42,7 @@ constexpr std::array kTables = std::to_array<Table>({
     {"record_bases", "id", 3, true, 4}, {"event_packs", "last", 8, true, 5},
 });
 
-constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys, from damage to what is behind it
+constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys from damage to the rows behind it
 
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
@@ -73,15 +73,15 @@ class TableCopy {
  private:
   enum class End { all_read, unreadable, unwritable };
 
-  // A journal of an earlier version has fewer tables.
+  // Journals of earlier versions have fewer tables.
   bool lacks_table() const {
     const auto look = prepare_salvage(
         from_, fmt::format("SELECT 1 FROM sqlite_master WHERE name='{}'", table_.name));
     return look != nullptr && sqlite3_step(look.get()) == SQLITE_DONE;
   }
 
-  // Reads on until the end or until it cannot; `last_` becomes the largest key of the rows taken.
-  // The rows of a damaged page may come in any order.
+  // Reads until the end or until it cannot; `last_` becomes the largest key of the rows taken. The
+  // rows of a damaged page may come in any order.
   End copy(sqlite3_stmt* select) {
     if (select == nullptr || insert_ == nullptr) return End::unreadable;
     int rc = SQLITE_ROW;
@@ -95,7 +95,7 @@ class TableCopy {
     return rc == SQLITE_DONE ? End::all_read : End::unreadable;
   }
 
-  // The row that is bound. False: `to` cannot be written.
+  // Writes the bound row. False: `to` cannot be written.
   bool put() {
     const int rc = sqlite3_step(insert_.get());
     sqlite3_reset(insert_.get());
@@ -107,8 +107,8 @@ class TableCopy {
     return rc == SQLITE_DONE || rc == SQLITE_CONSTRAINT;
   }
 
-  // Where only rows come that were passed before, more and more keys are skipped, so that the copy
-  // comes to an end.
+  // Where only rows come that were copied before, more and more keys are skipped, so that the copy
+  // ends.
   bool copy_numbered() {
     std::int64_t skip = 0;
     for (std::int64_t at = 0;;) {
@@ -129,8 +129,8 @@ class TableCopy {
     }
   }
 
-  // The first key beyond the damage from which rows can be read. A seek fails only if it has to
-  // pass the damaged page, so that the border is found by doubling and halving.
+  // The first key beyond the damage from which rows can be read. A seek fails only if it must pass
+  // the damaged page, so that the border is found by doubling and halving.
   std::optional<std::int64_t> readable_after(std::int64_t damaged) const {
     std::int64_t bad = damaged, step = 1;
     while (!can_seek(saturating_add(bad, step))) {
@@ -161,7 +161,7 @@ class TableCopy {
              : fmt::format("table {}: {} {} and all after it", table_.name, table_.key, first));
   }
 
-  // Rows are read from the table's beginning, and where that stops from its end back.
+  // Copies rows from the table's beginning, and where that stops, from its end backwards.
   bool copy_named() {
     for (const char* order : {"ASC", "DESC"}) {
       const auto select = prepare_salvage(

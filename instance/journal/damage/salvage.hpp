@@ -1,4 +1,4 @@
-// salvage.hpp - what can still be read of a damaged journal, row by row.
+// salvage.hpp - copies what can still be read of a damaged journal, row by row.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,8 +20,8 @@ struct Salvage {
   int version = 0;                           // of the damaged journal
 };
 
-// Copies every row that can be read into `to`, which has the journal's empty tables. Where a page
-// cannot be read the rows after it are sought and taken up. `beat` is called at each row. Errors:
+// Copies every row that can be read into `to`, which has the journal's empty tables. Behind a page
+// that cannot be read the next readable rows are sought. `beat` is called at each row. Errors:
 // system (`to` cannot be written).
 Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
                               const std::function<void()>& beat);

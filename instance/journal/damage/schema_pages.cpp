@@ -32,8 +32,8 @@ constexpr std::size_t kCellsAt = kFileHead + 3, kLastChildAt = kFileHead + 8,
                       kFirstCellAt = kFileHead + 12;
 constexpr char kInterior = 5, kLogged = 2;
 
-// Every journal of this version has at least so many, also where the program that made it kept no
-// layout. Those that are added to kLaterTables from now on do not count.
+// Every journal of this version has at least this many tables, even if the program that made it
+// kept no layout. Tables added to kLaterTables from now on do not count.
 constexpr int kFewestTables = 28;
 
 using Pages = std::map<std::uint32_t, std::string>;  // by their numbers, from 1
@@ -49,7 +49,7 @@ void put_into(std::string& page, std::size_t at, std::uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) page.at(at++) = static_cast<char>(value >> shift);
 }
 
-// What a file lacks at its end is zeros.
+// Reads a page; bytes that the file lacks at its end are zeros.
 std::string read_page(const std::string& file, std::size_t size, std::uint32_t number) {
   std::string page(size, '\0');
   std::ifstream in(file, std::ios::binary);
@@ -69,7 +69,7 @@ Status write_pages(const std::string& file, const Pages& pages) {
   return fail(Errc::system, std::strerror(errno), file);
 }
 
-// As they would be in a file.
+// The bytes of the database as a file would have them.
 std::string image_of(SQLite::Database& db) {
   sqlite3_int64 size = 0;
   const std::unique_ptr<unsigned char, decltype(&sqlite3_free)> bytes(
@@ -77,8 +77,8 @@ std::string image_of(SQLite::Database& db) {
   return bytes ? std::string(bytes.get(), bytes.get() + size) : "";
 }
 
-// Of a journal's bytes. The rows of the schema do not fit on the first page, which leads to those
-// that have them. Empty: this program's SQLite has pages of another kind.
+// The schema's pages in a journal's bytes. The rows of the schema do not fit on the first page,
+// which leads to the others. Empty: this program's SQLite has pages of another kind.
 Pages schema_pages(const std::string& journal) {
   if (journal.size() < kFileHead) return {};
   const std::size_t size = number_in(journal, kPageSizeAt, 2);
@@ -92,7 +92,7 @@ Pages schema_pages(const std::string& journal) {
   return pages;
 }
 
-// Without what changes as rows are written.
+// The page without the fields that change as rows are written.
 std::string lasting_part(std::string page) {
   const auto blank = [&page](std::size_t from, std::size_t to) {
     std::fill(page.begin() + static_cast<std::ptrdiff_t>(from),
@@ -108,7 +108,7 @@ bool same_page(std::uint32_t number, const std::string& a, const std::string& b)
   return number == 1 ? lasting_part(a) == lasting_part(b) : a == b;
 }
 
-// The first page of a file with so many pages, none of which is free: it is only to be read.
+// The first page of a file with so many pages, none of them free: the file is only to be read.
 std::string fitting_root(std::string root, std::uint32_t pages) {
   root.at(kWriteVersionAt) = root.at(kReadVersionAt) = kLogged;
   put_into(root, kPagesAt, pages);
@@ -118,9 +118,9 @@ std::string fitting_root(std::string root, std::uint32_t pages) {
 }
 
 struct Renewal {
-  Pages pages;  // to be written; empty: none that are certain to be right
+  Pages pages;  // to be written; empty: none is certain to be right
   std::string how;
-  bool is_from_new = false;  // one of them is that of a new journal
+  bool is_from_new = false;  // one page is that of a new journal
 };
 
 Renewal renewal_of(const std::string& file, const Pages& fresh) {
@@ -132,7 +132,7 @@ Renewal renewal_of(const std::string& file, const Pages& fresh) {
   if (renewal.pages.size() > 1) return {};
   renewal.is_from_new = !renewal.pages.empty();
   std::string root = renewal.pages.contains(1) ? fresh.at(1) : read_page(file, size, 1);
-  // Where a file was cut it has fewer pages than it says, and SQLite reads none of them.
+  // A file that was cut has fewer pages than it says, and SQLite then reads none of them.
   auto pages = static_cast<std::uint32_t>((fs::file_size(file) + size - 1) / size);
   if (!renewal.is_from_new && number_in(root, kPagesAt, 4) == pages) return {};
   renewal.how = renewal.is_from_new
@@ -144,8 +144,8 @@ Renewal renewal_of(const std::string& file, const Pages& fresh) {
 }
 
 // Does SQLite find in `file` what a new journal has? Only the layout that the journal itself has
-// kept tells that it is what `file` had, too: the pages that are not damaged may be the same where
-// tables were made by an earlier program and others added since.
+// kept tells that `file` had the same: its sound pages may agree, too, where an earlier program
+// made tables and others were added since.
 bool is_right(const std::string& file, const std::string& layout, bool is_from_new) {
   try {
     const auto db = open_to_read(file);
@@ -155,7 +155,7 @@ bool is_right(const std::string& file, const std::string& layout, bool is_from_n
   }
 }
 
-// In words; empty: none.
+// The damage in words; empty: none.
 std::string damage_of_schema(const std::string& file) {
   try {
     const auto db = open_to_read(file);

@@ -24,7 +24,7 @@ std::string_view bytes_at(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
 }
 
-// A row is found again by its key's type as well: a comparison of texts would look at every row.
+// A row is found again by its key's type as well: comparing texts would look at every row.
 const char* type_of(const SQLite::Column& key) {
   if (key.isInteger()) return "INTEGER";
   if (key.isFloat()) return "REAL";
@@ -33,7 +33,7 @@ const char* type_of(const SQLite::Column& key) {
 
 class Search {
  public:
-  // Rows of `columns`, the key first, of which `is_readable` is false. `what`: a format of the key.
+  // Adds rows of `columns`, the key first, that are not readable. `what`: a format of the key.
   template <class IsReadable>
   void look(SQLite::Database& db, const char* table, const char* columns, const char* what,
             const IsReadable& is_readable) {

@@ -1,5 +1,5 @@
-// unreadable.hpp - rows of a journal that SQLite reads and whose bytes make no sense: nothing
-// guards the inside of a row.
+// unreadable.hpp - rows that SQLite reads but whose bytes make no sense: nothing guards the inside
+// of a row.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -10,15 +10,15 @@ namespace holon::instance {
 
 struct UnreadableRow {
   std::string what;         // in words: "job 7: its record"
-  std::string table, key;   // where it is, and the name of its key; empty: the table cannot be read
-  std::string value, type;  // the key's: as text, and what SQLite calls its type
+  std::string table, key;   // of the row, its key's name; empty: the table cannot be read
+  std::string value, type;  // the key's: as text, and its type as SQLite calls it
 };
 
-// What was submitted, events, R, and records. `typed` has the tables of rows.hpp. O(rows).
+// Checks jobspecs, events, R and records. `typed` has the tables of rows.hpp. O(rows).
 std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed);
 
-// Takes them out of a journal of this version, and returns what they were, in words. Throws what
-// SQLiteCpp throws.
+// Removes such rows from a journal of this version, and returns what they were, in words. Throws
+// what SQLiteCpp throws.
 std::vector<std::string> drop_unreadable_rows(SQLite::Database& journal);
 
 }  // namespace holon::instance

@@ -1,11 +1,11 @@
-// A byte for the layout, the number of bytes uncompressed, and zlib's stream of them, which ends
-// with a checksum. Uncompressed, an event is four numbers (its own, its first job and its time as
-// the difference to those of the event before) and two texts with their lengths. Numbers are
-// varints; the sign of a difference is its lowest bit.
+// A pack is a byte for the layout, the number of bytes uncompressed, and zlib's stream of them,
+// which ends with a checksum. Uncompressed, an event is four numbers (its own, its first job and
+// its time as differences from those of the event before) and two texts with their lengths. Numbers
+// are varints; the sign of a difference is its lowest bit.
 //
-// Packs are intervals of jobs, from `low` to `high`. An index by `low` alone would look at all that
-// begin before a job. `span` is the least power of two not below their length: among packs of one
-// span, those with a job begin less than a span before it, and there are few spans.
+// Packs are intervals of jobs, from `low` to `high`. An index by `low` alone would look at all
+// packs that begin before a job. `span` is the least power of two not below their length: among
+// packs of one span, those with a job begin less than a span before it, and there are few spans.
 #include "instance/journal/events/event_pack.hpp"
 
 #include <fmt/core.h>
@@ -23,7 +23,7 @@ constexpr char kPackLayout = 1;
 constexpr int kPackLevel = 6;
 constexpr std::uint64_t kMostUnpacked = 256 << 20;  // bytes; an event comes in a message of 64 MiB
 
-// Of two numbers of any size: it wraps around, and back.
+// Writes the difference of two numbers of any size: it wraps around, and back.
 void put_difference(std::string& to, std::int64_t n, std::int64_t before) {
   const std::uint64_t difference =
       static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(before);
@@ -83,7 +83,7 @@ std::int64_t span_of(const PackLabel& label) {
   return static_cast<std::int64_t>(std::bit_ceil(label.jobs.last() - label.jobs.first() + 1));
 }
 
-// Of all columns but the bytes, which have one of zlib's.
+// Covers all columns but the bytes, which have zlib's checksum.
 std::int64_t checksum_of(std::int64_t last, std::int64_t count, std::int64_t low, std::int64_t high,
                          std::int64_t span, std::string_view jobs) {
   const std::string text = fmt::format("{} {} {} {} {} {}", last, count, low, high, span, jobs);

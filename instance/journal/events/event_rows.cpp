@@ -1,5 +1,5 @@
-// A pack says which first jobs it has events of, so that only packs with an event that is asked for
-// are uncompressed; the events of jobs that are forgotten are in it still, and their numbers not.
+// A pack says which first jobs it has events of, so that only packs with a wanted event are
+// uncompressed; it still holds events of forgotten jobs, but does not name those jobs.
 #include "instance/journal/events/event_rows.hpp"
 
 #include <fmt/core.h>
@@ -17,12 +17,12 @@ namespace {
 
 constexpr const char* kRow = "SELECT seq, job, count, time, name, context FROM events ";
 
-// Journals of earlier versions have none.
+// Journals of earlier versions have no packs.
 bool has_packs(const SQLite::Database& journal) {
   return journal.tableExists("event_packs");
 }
 
-// 0: it is NULL.
+// Reads one number; 0 for NULL.
 std::int64_t number_from(const SQLite::Database& journal, const char* sql) {
   SQLite::Statement q(journal, sql);
   return q.executeStep() ? q.getColumn(0).getInt64() : 0;
@@ -30,7 +30,7 @@ std::int64_t number_from(const SQLite::Database& journal, const char* sql) {
 
 std::string_view event_text(SQLite::Statement& q, int column) {
   const SQLite::Column value = q.getColumn(column);
-  const char* const text = value.getText();  // before its length is asked for
+  const char* const text = value.getText();  // before asking for its length
   return {text, static_cast<std::size_t>(value.getBytes())};
 }
 
@@ -43,14 +43,14 @@ std::string pack_sql(std::string_view where) {
   return fmt::format("SELECT {} FROM event_packs WHERE {}", kPackColumns, where);
 }
 
-// Rows, which come behind all packs but for those that no pack has taken.
+// Reads unpacked events, which come behind all packs but for those that no pack has taken.
 class EventRows {
  public:
   EventRows(const SQLite::Database& journal, const std::string& where)
       : q_(journal, fmt::format("{}WHERE {} ORDER BY seq", kRow, where)) {}
 
   SQLite::Statement& parameters() { return q_; }
-  // Takes the next ones: those with numbers below, or all. False: that was enough.
+  // Takes the next rows: those with numbers below `number`, or all. False: the reader has enough.
   bool take_below(std::optional<std::int64_t> number, const EventReading& reading) {
     if (!began_) has_one_ = q_.executeStep();
     began_ = true;
@@ -71,7 +71,7 @@ bool is_kept(const Idset& jobs, const EventRow& row) {
   return row.job >= 0 && jobs.contains(static_cast<std::uint64_t>(row.job));
 }
 
-// Of the pack in this row, and of rows that are between its events. False: that was enough.
+// Takes the events of this row's pack, and the rows between them. False: the reader has enough.
 template <class IsWanted>
 Result<bool> take_from_pack(SQLite::Statement& q, EventRows& between, const IsWanted& is_wanted,
                             const EventReading& reading) {
@@ -88,7 +88,7 @@ Result<bool> take_from_pack(SQLite::Statement& q, EventRows& between, const IsWa
   return true;
 }
 
-// The packs that may have events with such first jobs.
+// The packs that may have events with these first jobs.
 std::set<std::int64_t> packs_of(const SQLite::Database& journal, const FirstJobs& jobs) {
   std::set<std::int64_t> found;
   if (!has_packs(journal)) return found;
@@ -99,10 +99,10 @@ std::set<std::int64_t> packs_of(const SQLite::Database& journal, const FirstJobs
   return found;
 }
 
-// Of the pack in this row.
+// May the pack in this row have events with these first jobs?
 bool meets_jobs(SQLite::Statement& q, const FirstJobs& jobs) {
   const auto label = label_in(q);
-  if (!label) return true;  // it is looked at, and that is found out
+  if (!label) return true;  // reading the pack reports the damage
   const auto ranges = label->jobs.ranges();
   return std::any_of(jobs.begin(), jobs.end(), [&ranges](const auto& asked) {
     return std::any_of(ranges.begin(), ranges.end(), [&asked](const Idset::Range& range) {

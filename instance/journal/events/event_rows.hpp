@@ -1,5 +1,5 @@
-// event_rows.hpp - the events of a journal of any version, wherever they are: the latest in rows of
-// their own, most of those before them in packs. Throws what SQLiteCpp throws.
+// event_rows.hpp - reads the events of a journal of any version: the latest are rows of their own,
+// most of the earlier ones are in packs. Throws what SQLiteCpp throws.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -17,34 +17,34 @@
 namespace holon::instance {
 
 struct EventReading {
-  // Takes one event. False: that was enough. Its texts are gone when the call returns.
+  // Takes one event; returns false to stop. The event's texts are gone when the call returns.
   std::function<bool(const EventRow&)> take;
-  // Is told of packs that cannot be read, and the rest is read; unless it is set they are an error.
+  // Is told of packs that cannot be read, and the rest is read; if unset, they are an error.
   std::function<void(const std::string& what)> lost = {};
 };
 
-// The event itself. Errors: invalid_argument (it makes no sense).
+// The event of a row. Errors: invalid_argument (the row makes no sense).
 Result<Event> event_in(const EventRow& row);
 
-// Those with numbers from `from` on, in their order. Errors: invalid_argument (a pack makes no
+// Reads the events with numbers from `from` on, in order. Errors: invalid_argument (a pack makes no
 // sense). O(events taken, and one pack).
 Status each_event(const SQLite::Database& journal, std::int64_t from, const EventReading& reading);
 
-// Ranges of first jobs: the first, and the last.
+// Ranges of first jobs: each the first, and the last.
 using FirstJobs = std::vector<std::pair<std::int64_t, std::int64_t>>;
-// Those that were written with a first job in one of the ranges, in the order of their numbers.
-// Errors: as above. O(packs with such events, log of the other packs).
+// Reads the events that were written with a first job in one of the ranges, in the order of their
+// numbers. Errors: as above. O(packs with such events, log of the other packs).
 Status each_event_of(const SQLite::Database& journal, const FirstJobs& jobs,
                      const EventReading& reading);
 
-// How many there are; those of forgotten jobs count while their pack is there.
+// How many events there are; those of forgotten jobs count while their pack is there.
 std::int64_t count_events(const SQLite::Database& journal);
-// The highest number that one has; 0: there are none.
+// The highest number of an event; 0: there are none.
 std::int64_t last_event_number(const SQLite::Database& journal);
 // The highest number in a pack; 0: there are none.
 std::int64_t last_packed_event(const SQLite::Database& journal);
-// The highest one of events with these first jobs; 0: there are none. Of a pack that cannot be read
-// it is the last.
+// The highest number of events with these first jobs; 0: there are none. For a pack that cannot be
+// read: the number of its last event.
 std::int64_t last_event_of(const SQLite::Database& journal, std::int64_t first, std::int64_t last);
 
 }  // namespace holon::instance

@@ -14,9 +14,9 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kLargePack = 256 << 10;  // bytes of texts, after which it is full
+constexpr std::size_t kLargePack = 256 << 10;  // bytes of texts that fill a pack
 
-// Rows that were looked at: those for a pack, with texts of their own, and those that stay.
+// The oldest rows: those for a pack, which own their texts, and those that stay.
 struct OldEvents {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<EventRow> rows;
@@ -26,7 +26,7 @@ struct OldEvents {
   std::size_t bytes = 0;
 };
 
-// A number that is no job's is explained by damage alone. A large text takes a turn too long.
+// Only damage explains a job number that cannot be one. A large text would take a turn too long.
 bool can_be_packed(std::int64_t job, std::size_t bytes) {
   return job >= 0 && static_cast<std::uint64_t>(job) < Idset::kMax && bytes <= kLargePack;
 }
@@ -68,8 +68,8 @@ Idset first_jobs(const std::vector<EventRow>& rows) {
   return jobs;
 }
 
-// Those that are in the pack now. A row that is left may follow another one directly, with nothing
-// between them to drop.
+// Drops the rows that are in the pack now. Between a row that stays and the next there may be
+// nothing to drop.
 void drop_packed(SQLite::Database& journal, const OldEvents& old) {
   SQLite::Statement drop(journal, "DELETE FROM events WHERE seq BETWEEN ? AND ?");
   std::int64_t first = old.rows.front().number;
@@ -114,7 +114,7 @@ void forget_events(SQLite::Database& journal, std::int64_t first, std::int64_t l
     q.reset();
     q.bind(1, pack);
     auto label = q.executeStep() ? label_in(q) : fail(Errc::not_found, "no pack");
-    if (!label) continue;  // damaged: it stays, and is told of
+    if (!label) continue;  // a damaged pack stays, and is reported
     const Idset had = label->jobs;
     remove_range(label->jobs, static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(last));
     if (label->jobs == had) continue;

@@ -1,4 +1,4 @@
-// packing.hpp - rows of events go into packs, and out of them. Throws what SQLiteCpp throws.
+// packing.hpp - moves rows of events into packs, and out of them. Throws what SQLiteCpp throws.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -7,21 +7,21 @@
 namespace holon::instance {
 
 inline constexpr std::int64_t kEventsInPack = 512;
-// The latest rows stay: somebody follows them.
+// This many of the latest rows stay: followers read them.
 inline constexpr std::int64_t kEventsUnpacked = 512;
 
 struct Packing {
-  std::int64_t up_to = 0;    // rows up to this number are packed, or stay as they are
-  std::int64_t missing = 0;  // so many rows more are needed for a pack; 0: try again
+  std::int64_t up_to = 0;    // rows up to this number are packed, or stay rows
+  std::int64_t missing = 0;  // this many rows more are needed for a pack; 0: try again
 };
 
 // Moves the oldest kEventsInPack rows with numbers above `after` and below `before` into a pack, in
-// the caller's transaction; fewer where they are large. A row of more than 256 KiB stays, and one
-// that is damaged. O(rows of a pack; bytes of at most 512 KiB are compressed).
+// the caller's transaction; fewer where they are large. A row of more than 256 KiB, or a damaged
+// one, stays. O(rows of a pack; bytes of at most 512 KiB are compressed).
 Packing pack_oldest_events(SQLite::Database& journal, std::int64_t after, std::int64_t before);
 
-// The events with first jobs from `first` to `last` are gone; the bytes of those in packs go when
-// the rest of their pack does. O(packs that have some).
+// Removes the events with first jobs from `first` to `last`; in a pack their bytes go only with the
+// rest of the pack. O(packs that have some).
 void forget_events(SQLite::Database& journal, std::int64_t first, std::int64_t last);
 
 }  // namespace holon::instance

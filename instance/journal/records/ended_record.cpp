@@ -1,7 +1,7 @@
 // A difference is the byte kDifference and, for each member that differs, its place among the
-// members and its value. Numbers are written seven bits a byte, the low ones first, those that may
-// be negative with their sign in the lowest bit; a time as what has passed since the one before it;
-// a path that ends with the job's number as one without it.
+// members and its value. Numbers are written seven bits a byte, the low ones first; those that may
+// be negative have their sign in the lowest bit; a time is the time since the one before it; a path
+// that ends with the job's number is written without it.
 #include "instance/journal/records/ended_record.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -23,10 +23,10 @@ namespace {
 
 using msg::JobRecord;
 
-constexpr char kDifference = 1;  // no map of msgpack begins so
+constexpr char kDifference = 1;  // no msgpack map begins with this byte
 
-// The first letter of a path as it is compared: what it ends with has begun with the job's number,
-// or not.
+// The first letter of a path as it is compared: whether the path's last component began with the
+// job's number.
 constexpr char kNumbered = 'n', kAsItIs = '-';
 
 // ---- members as they are compared ----
@@ -38,7 +38,7 @@ std::initializer_list<std::int64_t JobRecord::*> record_times() {
   return kAll;
 }
 
-// 0 stays what it is: it has not happened.
+// 0 stays 0: the event has not happened.
 void make_times_relative(JobRecord& record) {
   std::uint64_t before = 0;
   for (const auto member : record_times()) {
@@ -156,7 +156,7 @@ class DifferenceReader {
       to = static_cast<T>(wide);
     }
   }
-  // `to` is what it was compared with before.
+  // `to` has the value it was compared with before.
   void value(std::string& to) {
     const std::uint64_t begin = number(), end = number(), size = number();
     good_ = good_ && begin <= to.size() && end <= to.size() - begin && size <= left_.size();
@@ -166,7 +166,7 @@ class DifferenceReader {
   }
   void value(std::vector<std::int64_t>& to) {
     const std::uint64_t count = number();
-    good_ = good_ && count <= left_.size();  // each has a byte
+    good_ = good_ && count <= left_.size();  // each takes a byte
     to.assign(good_ ? count : 0, 0);
     for (std::int64_t& one : to) value(one);
   }

@@ -1,5 +1,5 @@
-// The part of the Journal that says how many jobs are over, and whose they were; and what the
-// record of one that ends is compared with.
+// The part of the Journal that counts jobs that are over, by user and queue; and that keeps the
+// base that records are compared with.
 #include <utility>
 
 #include "instance/journal/journal.hpp"
@@ -10,7 +10,7 @@
 namespace holon::instance {
 namespace {
 
-// What of a record says whose it is.
+// The members of a record that say whose it is.
 struct OwnerOfRecord {
   std::string user, queue;
   std::uint64_t tasks = 0;
@@ -26,12 +26,11 @@ Result<OwnerOfRecord> owner_in(const SQLite::Column& column, JobId id, RecordRea
   return OwnerOfRecord{std::move(record->user), std::move(record->queue), record->tasks};
 }
 
-constexpr std::size_t kMostBases = 64;  // batches of which jobs end side by side
+constexpr std::size_t kMostBases = 64;  // batches whose jobs end side by side
 
 }  // namespace
 
-// A batch of which a repair has found that it has fewer jobs keeps its base, under the number that
-// was its last one before.
+// A batch that a repair has cut keeps its base under its former last number.
 void Journal::State::read_base(JobId first, JobId last, const msg::JobRecord& otherwise) {
   SQLite::Statement kept(
       db, "SELECT first, id, record FROM record_bases WHERE id >= ? AND first <= ? ORDER BY id");
@@ -57,7 +56,7 @@ void Journal::State::read_base(JobId first, JobId last, const msg::JobRecord& ot
 }
 
 const msg::JobRecord* Journal::State::base_for(const msg::JobRecord& record) {
-  if (record.tasks > 0) return nullptr;  // an array: behind it come its tasks
+  if (record.tasks > 0) return nullptr;  // an array: its tasks come behind it
   const JobId id(record.id);
   const auto covers = [&](auto base) { return base != bases.end() && base->second.first <= id; };
   if (const auto base = bases.lower_bound(id); covers(base)) return &base->second.record;

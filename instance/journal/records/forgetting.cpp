@@ -1,5 +1,5 @@
 // The part of the Journal that forgets jobs: some at a time, however large a batch is, so that no
-// turn of the broker is about more than a few hundred numbers.
+// turn of the broker touches more than a few hundred numbers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
+constexpr int kPagesGivenBack = 256;  // to the disk, at most, in each call of forget()
 
 std::int64_t row_of_job(JobId id) {
   return static_cast<std::int64_t>(id.value());
@@ -36,7 +36,7 @@ void Journal::State::keep_forgetting() {
 
 Journal::State::Choice Journal::State::look_at_age(JobId first, JobId stop, Time before) {
   constexpr int kRecordsAtOnce = 500;
-  if (aged_to < first || aged_to > stop) aged_to = first;  // it was of another batch
+  if (aged_to < first || aged_to > stop) aged_to = first;  // that was of another batch
   SQLite::Statement q(db,
                       "SELECT record, id FROM jobs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?");
   q.bind(1, row_of_job(aged_to));
@@ -61,7 +61,7 @@ Journal::State::Choice Journal::State::choose_forgotten(Time before) {
                       kUnfinished));
   oldest.bind(1, row_of_job(forgotten_to));
   if (!oldest.executeStep()) {
-    forgotten_to = JobId(0);  // those before may be over the next time
+    forgotten_to = JobId(0);  // earlier batches may be over the next time
     return Choice::none;
   }
   const std::int64_t first = oldest.getColumn(0).getInt64();
@@ -107,7 +107,7 @@ JobId Journal::State::next_kept(JobId first, JobId stop) const {
   return JobId(static_cast<std::uint64_t>(next));
 }
 
-// A child may have had any number of jobs. True: some are left.
+// Forgets some records below a child, which may have had any number of jobs. True: some are left.
 bool Journal::State::forget_some_below(const std::string& path) {
   constexpr int kRecordsAtOnce = 500;
   SQLite::Statement q(db,
@@ -158,7 +158,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   gone.jobs.emplace_back(first, stop);
 }
 
-// Those that are over, and unused numbers, as far as they are of before kLastForgotten.
+// Forgets numbers of ended reservations, and unused numbers, up to kLastForgotten.
 void Journal::State::forget_reservations() {
   SQLite::Statement q(
       db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= (SELECT value FROM "
@@ -179,7 +179,7 @@ Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most, 
   s.write([&] {
     const auto next = next_id();
     if (!next) throw std::runtime_error(next.error().what);
-    // Numbers count, not jobs: one row may be a million tasks, and all numbers behind it nothing.
+    // Numbers count, not jobs: one row may be a million tasks, and a gap of numbers costs nothing.
     std::uint64_t looked = 0;
     while (looked < at_most && (s.forgetting || gone.count < surplus || before > 0)) {
       if (!s.forgetting) {

@@ -9,7 +9,7 @@
 namespace holon::instance {
 namespace {
 
-// How far the job has come: one that runs again goes back to DEPEND.
+// How far the job has come; a job that runs again goes back to DEPEND.
 auto progress(const msg::JobRecord& r) {
   constexpr std::array<std::string_view, 7> kStates = {"NEW", "DEPEND",  "PRIORITY", "SCHED",
                                                        "RUN", "CLEANUP", "INACTIVE"};
@@ -30,7 +30,7 @@ bool is_further(const msg::JobRecord& next, const msg::JobRecord& known) {
 
 void close_record(msg::JobRecord& record, const std::string& reason, Time now, Time ended) {
   if (record.state == "INACTIVE") return;
-  // Of an array no allocation is known: it began with its first task.
+  // An array has no allocation: it began with its first task.
   const bool began = record.t_alloc != 0 || (record.tasks > 0 && record.t_start != 0);
   record.tasks_cancelled += std::exchange(record.tasks_pending, 0);
   record.tasks_failed += std::exchange(record.tasks_running, 0);

@@ -1,6 +1,6 @@
-// The part of the JobManager that keeps arrays (array.hpp): it takes their tasks out of their
-// ranges and gives them to the scheduler, and puts what is left of them into rows when they are
-// over. What an array does as a whole it does here, too: begin, be cancelled, end.
+// The part of the JobManager that keeps arrays (job/array.hpp): it takes tasks out of their ranges
+// and gives them to the scheduler, and packs them into rows when they are over. What an array does
+// as a whole is here, too: begin, be cancelled, end.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace holon::instance {
 namespace {
 
-// So many tasks may run side by side where what they ask for does not say how many could.
+// How many tasks may run side by side where their request does not say how many could.
 constexpr std::int64_t kUnknown = 1024;
 
 std::int64_t times_in(std::int64_t all, std::int64_t one) {
@@ -44,8 +44,8 @@ bool JobManager::is_active(JobId id) const {
 
 // ---- to the scheduler ----
 
-// So many of its tasks are queued that a pass decides as if all were: those that could start in it,
-// and those that it looks at behind them.
+// Enough tasks are queued that a pass decides as if all were: those that could start in it, and
+// those that it looks at behind them.
 std::uint64_t JobManager::window_of(const JobArray& array) const {
   const Totals& one = array.submission->totals;
   const std::int64_t fit =
@@ -65,7 +65,7 @@ bool JobManager::may_queue(const JobArray& array) const {
   return state == JobState::sched || state == JobState::run;
 }
 
-// Does one of its tasks wait, and may it have more of them at a time?
+// Has the array a waiting task, and may it have more active ones?
 bool JobManager::has_room(const JobArray& array) {
   const std::uint64_t most = array.submission->wishes.array->max_running;
   return !array.waiting.empty() && (most == 0 || array.active < most);
@@ -76,14 +76,14 @@ void JobManager::feed_arrays(Time now) {
     const auto found = arrays_.find(id);
     if (found == arrays_.end() || paused_ || !may_queue(found->second)) continue;
     const std::uint64_t window = window_of(found->second);
-    // A task that is refused may be the end of the array.
+    // The array may be over once one of its tasks is refused.
     for (JobArray* array = &found->second;
          array != nullptr && array->queued < window && has_room(*array); array = array_with(id))
       take_task(*array, JobId(array->waiting.first()), now);
   }
 }
 
-// A pass that has started all that were queued of an array may start more.
+// A pass that has started all queued tasks of an array may start more.
 void JobManager::look_for_hungry_arrays() {
   for (const JobId id : hungry_)
     if (const JobArray* const array = array_with(id);
@@ -91,7 +91,7 @@ void JobManager::look_for_hungry_arrays() {
       dirty_ = true;
 }
 
-// It may be over at once, where the scheduler refuses it.
+// The task may be over at once: the scheduler may refuse it.
 void JobManager::take_task(JobArray& array, JobId id, Time now) {
   array.waiting.erase(id.value());
   ++array.active;
@@ -101,7 +101,7 @@ void JobManager::take_task(JobArray& array, JobId id, Time now) {
   enqueue(job->second, now);
 }
 
-// The task has another state now.
+// Counts a task whose state has changed.
 void JobManager::count_task(const ActiveJob& job, bool was_queued) {
   JobArray& array = arrays_.at(array_of(job));
   const bool is_queued = job.life.state == JobState::sched;
@@ -146,7 +146,7 @@ msg::SubmitReply JobManager::accept_array(const std::shared_ptr<const Submission
 
 // ---- ends ----
 
-// Of a task that is over a row is left.
+// A task that is over leaves a row.
 void JobManager::end_task(ActiveJob& job, Time now) {
   const JobId id = job.id;
   const auto record = record_of(job);
@@ -166,7 +166,7 @@ void JobManager::end_task(ActiveJob& job, Time now) {
   settle_array(whole, now);
 }
 
-// Where more tasks have failed than may (max_fails), the others are cancelled.
+// Cancels the other tasks once more have failed than may (max_fails).
 void JobManager::stop_failing(const JobArray& array, Time now) {
   const auto& most = array.submission->wishes.array->max_fails;
   ActiveJob& job = jobs_.at(array.id);
@@ -185,8 +185,8 @@ void JobManager::end_waiting(JobArray& array, JobId first, JobId last, const eve
   end_waiting(array, these, why, now);
 }
 
-// Tasks that the scheduler has not heard of are over. They leave what is held back at once: one
-// range after the other would copy the rest for each.
+// Ends tasks that the scheduler has not been given. All leave `waiting` and `blocked` at once:
+// range by range, the rest would be copied each time.
 void JobManager::end_waiting(JobArray& array, const Idset& these, const event::Exception& why,
                              Time now) {
   if (these.empty()) return;
@@ -271,7 +271,7 @@ void JobManager::cancel_held(JobId array, const Idset& these, const std::string&
   settle_array(array, now);
 }
 
-// An array is over with its last task.
+// Ends an array whose last task is over.
 void JobManager::settle_array(JobId id, Time now) {
   const auto found = arrays_.find(id);
   if (found == arrays_.end()) return;
@@ -350,7 +350,7 @@ void JobManager::add_tasks(const ActiveJob& job, msg::JobRecord& record) const {
                     job.id.value());
   if (array.waiting.empty() && array.active == 0 && !array.blocked.empty())
     record.reason = wait_of_blocked(array, JobId(array.blocked.first()));
-  // Until one has begun the array waits for what its first task waits for.
+  // Until a task has begun, the array waits for what its first queued task waits for.
   if (job.life.state != JobState::sched || first_queued.value() == 0) return;
   const auto first = record_of(jobs_.at(first_queued));
   record.reason = first.reason;
@@ -376,7 +376,7 @@ Result<msg::JobRecord> JobManager::record_of_task(const JobArray& array, JobId i
   return record_of({id, array.submission, std::move(*life), {}});
 }
 
-// Of an array that is over.
+// The record of a task whose array is over.
 Result<msg::JobRecord> JobManager::record_of_ended_task(JobId id) const {
   const auto none = [&] { return fail(Errc::not_found, fmt::format("no job {}", path_of(id))); };
   const auto ended = journal_.ended_task(id);
@@ -390,7 +390,7 @@ Result<msg::JobRecord> JobManager::record_of_ended_task(JobId id) const {
   return record_of({id, (*over)->submission, std::move(*life), {}});
 }
 
-// Read again for each other one: who looks at a task looks at its neighbours.
+// Reads an array that is over and keeps it: neighbouring tasks are asked for in turn.
 Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) const {
   using Found = std::shared_ptr<const ActiveJob>;
   if (last_over_ && last_over_->id < task &&
@@ -461,7 +461,7 @@ Result<Idset> JobManager::tasks_with_result(JobId first, std::uint64_t count,
 JobId JobManager::next_task(JobId after, bool all) const {
   const JobArray* const array = array_with(after);
   if (array == nullptr) {
-    // The array itself is over, and so are its tasks.
+    // Where the array itself is over, so are all its tasks.
     if (!all) return JobId(0);
     const JobId next(after.value() + 1);
     const auto over = over_array(next);
@@ -486,7 +486,7 @@ JobId JobManager::next_task(JobId after, bool all) const {
 
 // ---- after a restart ----
 
-// What tasks that are over have used counts for fairshare as what jobs have used does.
+// Past use by array tasks counts for fairshare as that of jobs does.
 Status JobManager::charge_past_tasks(const ActiveJob& array, Time since) {
   return journal_.each_ended(JobId(array.id.value() + 1), array.submission->count,
                              [&](const EndedTasks& tasks, const std::string&) {

@@ -1,9 +1,9 @@
-// The part of the JobManager that lets tasks of an array wait for the same ones of another array
-// (aftercorr): the task at place i for the task at place i.
+// The part of the JobManager that lets each task of an array wait for the task at the same place of
+// another array (aftercorr).
 //
-// What has become of a task is in the journal, so that nothing has to be kept about it: a restarted
-// broker looks at all of them once, and from then on at those that end. That is done in the next
-// turn, never in the middle of an end: a chain of such arrays may be long.
+// The results of tasks are in the journal, so nothing has to be kept about them: a restarted broker
+// looks at all of them once, and from then on at those that end. That is done in the next turn,
+// never in the middle of an end: a chain of such arrays may be long.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<JobId> targets_of(const Submission& submission) {
   return targets;
 }
 
-// The same task of `to`.
+// The task of `to` at the same place.
 JobId counterpart(JobId task, JobId from, JobId to) {
   return JobId(task.value() - from.value() + to.value());
 }
@@ -71,7 +71,7 @@ void JobManager::block_tasks(JobArray& array) {
   dirty_ = true;
 }
 
-// Tasks of `array` are over.
+// Notes that tasks of `array` are over.
 void JobManager::tell_counterparts(JobId array, JobId first, JobId last,
                                    const std::string& result) {
   if (!counterparts_.contains(array)) return;
@@ -79,7 +79,7 @@ void JobManager::tell_counterparts(JobId array, JobId first, JobId last,
   dirty_ = true;
 }
 
-// All that is known of the tasks that its tasks wait for. O(tasks over of these arrays).
+// Settles all tasks whose counterparts are over. O(tasks over of the arrays waited for).
 void JobManager::unblock(JobArray& array, Time now) {
   Idset free = array.blocked;
   std::vector<std::pair<Idset::Range, event::Exception>> never;
@@ -109,7 +109,7 @@ void JobManager::unblock(JobArray& array, Time now) {
   settle_array(id, now);
 }
 
-// Tasks first .. last of a blocked array may be queued: those of which every counterpart has
+// Tasks first .. last of a blocked array may be queued, but only those whose counterparts have all
 // completed.
 void JobManager::let_in(JobArray& array, JobId first, JobId last) {
   const auto targets = targets_of(*array.submission);
@@ -126,7 +126,7 @@ void JobManager::let_in(JobArray& array, JobId first, JobId last) {
   }
 }
 
-// Some tasks of an array that others wait for are over.
+// Some tasks of an array, `ended`, are over, and tasks of `waiter` wait for them.
 void JobManager::settle_ended(const EndedRange& ended, JobId waiter, Time now) {
   const auto found = arrays_.find(waiter);
   if (found == arrays_.end()) return;

@@ -1,9 +1,9 @@
 // The part of the JobManager that gives open arrays more tasks, and closes them.
 //
-// An open array has numbers for more tasks than it has. Its jobspec is written anew with what tells
-// the new tasks apart, so that whoever reads the array (a restarted broker, a report of an ended
-// instance, a retry) knows nothing of how it grew. Tasks that run keep the submission they began
-// with: the places of tasks do not change.
+// An open array has numbers for more tasks than it has. Its jobspec is rewritten with what tells
+// the new tasks apart, so that readers of the array (a restarted broker, a report of an ended
+// instance, a retry) need not know how it grew. Running tasks keep the submission they began with:
+// the places of tasks do not change.
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
@@ -18,11 +18,11 @@ namespace {
 
 using nlohmann::json;
 
-// Bytes of all entries of an array, about what one submission may have: each extension writes them
-// anew.
+// Bytes of all entries of an array, about as many as one submission may have: each extension
+// rewrites them.
 constexpr std::uint64_t kMostOfEntries = std::uint64_t{16} << 20;
 
-// Of the places from `first` on.
+// The indices of the `count` places from `first` on.
 Idset indices_from(const Submission& submission, std::uint64_t first, std::uint64_t count) {
   const Array& array = *submission.wishes.array;
   Idset indices;
@@ -69,7 +69,7 @@ Status check_entries(const Array& array, const msg::ExtendRequest& ask) {
   return {};
 }
 
-// The indices of the array with `ask.tasks` more: no others where its first and step go on.
+// Adds `ask.tasks` indices; writes none where the array's first and step already yield them.
 Status add_indices(Submission& submission, const msg::ExtendRequest& ask) {
   const auto wrong = [](std::string what) {
     return fail(Errc::invalid_argument, std::move(what), "indices");
@@ -149,8 +149,8 @@ Result<JobArray*> JobManager::open_array(JobId id) {
                                         was_open ? "is closed" : "was not submitted with --open"));
 }
 
-// What the answer was when this came before, if it did. Nothing is kept of a close: a second one
-// finds the array closed.
+// The earlier answer to this request, if it came before. A close leaves nothing: a second one finds
+// the array closed.
 Result<std::optional<msg::ExtendReply>> JobManager::extended_before(
     const msg::ExtendRequest& request) const {
   const auto known = known_submission(key_of(request));

@@ -1,8 +1,8 @@
 // The part of the JobManager that lets jobs wait for some tasks of an array ("afterok:7.3-9").
 //
-// Several tasks are waited for one at a time, and are judged when none of them has to be waited for
-// any more: whoever waits for a million tasks is looked at once for each of them, and each look
-// takes O(log) of what is active. Their ends are read from the journal once, at the last look.
+// A job waits for several tasks one at a time, and judges them once none has to be waited for any
+// more: a job that waits for a million tasks is looked at once for each, and each look takes O(log)
+// of what is active. The results are read from the journal once, at the last look.
 #include <fmt/core.h>
 
 #include "instance/job/array.hpp"
@@ -17,8 +17,8 @@ Result<Idset> JobManager::tasks_named(const Dependency& dependency) const {
   return shape->numbers_of(dependency.indices);
 }
 
-// The first of these tasks that is not over, of `after` that has not started either; 0: there is
-// none.
+// The first of these tasks that is not over (for `after`: that has not started, either); 0: there
+// is none.
 JobId JobManager::next_awaited(const Dependency& dependency, const Idset& numbers) const {
   for (const auto& range : numbers.ranges()) {
     JobId at(range.first - 1);
@@ -41,7 +41,7 @@ JobId JobManager::next_awaited(const Dependency& dependency) const {
 Standing JobManager::standing_of_tasks(const Dependency& dependency, Time now) const {
   const auto shape = shape_of_array(dependency.job);
   const auto numbers = tasks_named(dependency);
-  // The journal keeps it no longer.
+  // The journal has forgotten the array.
   if (!shape || !numbers) return judge(dependency, {false, "unknown", {}}, now);
   const auto name = [&](std::uint64_t number) {
     return fmt::format("{}.{}", shape->id.value(),
@@ -58,7 +58,7 @@ Standing JobManager::standing_of_tasks(const Dependency& dependency, Time now) c
         these.insert(tasks.first.value(), tasks.first.value() + tasks.count - 1);
         if (tasks.count > 1) these = common(these, *numbers);
         if (these.empty() || !numbers->contains(these.first())) return;
-        // What is true of the first of them is of all: they are one row.
+        // The first task stands for all: they are one row.
         const JobId first(these.first());
         const bool started =
             dependency.scheme != Dependency::Scheme::after || state_of_target(first).started;

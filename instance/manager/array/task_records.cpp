@@ -1,5 +1,5 @@
-// The part of the JobManager that shows the tasks of an array to what counts them: many at a time,
-// and without asking the scheduler about each.
+// The part of the JobManager that shows the tasks of an array to callers that count them: many at a
+// time, and without asking the scheduler about each.
 #include "instance/job/array.hpp"
 #include "instance/job/ended.hpp"
 #include "instance/manager/manager.hpp"

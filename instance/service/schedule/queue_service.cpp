@@ -35,7 +35,7 @@ void QueueService::urgency(const Request& request) {
     return request.fail(
         {Errc::out_of_range,
          fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostChanged), "ids"});
-  // All or none: look first.
+  // All jobs or none: check first.
   for (const auto id : ask->ids) {
     const ActiveJob* job = uses_.jobs.find(JobId(id));
     if (job != nullptr && (job->life.state <= JobState::sched || is_array(*job))) continue;
@@ -107,7 +107,7 @@ void QueueService::stats(const Request& request) {
   auto held = uses_.jobs.held_back();
   for (const auto& queue : uses_.scheduler.queues()) {
     reply.queues.push_back(info_of(queue));
-    // What counts here are tasks, whether the scheduler has heard of them or not.
+    // Tasks count here, whether the scheduler has been given them or not.
     auto& info = reply.queues.back();
     const auto& tasks = held[queue.name];
     info.pending += tasks.waiting;

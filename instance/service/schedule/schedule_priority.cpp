@@ -1,4 +1,4 @@
-// The request "priority": every pending job's place and what it comes from, as Maui's diagnose -p.
+// The request "priority": every pending job's place and what it is made of, as Maui's diagnose -p.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -49,15 +49,15 @@ Result<msg::Prioritized> ScheduleService::prioritized(JobId id) const {
   return about;
 }
 
-// The jobs that wait, some at a time: there may be a million.
+// Ranks the waiting jobs, some at a time: there may be a million.
 struct ScheduleService::Ranking {
   transport::Request request;
-  bool all = true;  // not only those that were named
+  bool all = true;  // not only the named ones
   std::size_t most = 0;
-  JobId after{0};  // the last one that was looked at
+  JobId after{0};  // the last job looked at
   msg::PriorityReply reply;
 
-  // By id where it is equal, which is the order of submission.
+  // Equal priorities are in the order of ids, which is that of submission.
   void keep_the_first() {
     std::stable_sort(reply.jobs.begin(), reply.jobs.end(),
                      [](const auto& a, const auto& b) { return a.priority > b.priority; });

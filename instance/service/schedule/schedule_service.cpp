@@ -45,8 +45,8 @@ std::optional<msg::Remedy> remedy_of(const qmanager::Change& change) {
   return std::nullopt;
 }
 
-// That something is in the way, and for how long, is everybody's to know; what it is is not, nor
-// where it runs.
+// Everybody may know that something is in the way, and for how long; but not what it is, nor where
+// it runs.
 void hide_others(msg::Explained& about, const std::string& viewer, const Hiding& hiding) {
   about.reason = hiding.reason(about.reason);
   for (auto& other : about.in_the_way) {
@@ -108,7 +108,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
   msg::Explained about;
   about.id = record->id;
   about.path = record->path;
-  // As it was asked for, and not by the number that its array has for it.
+  // The path as the user knows it, not the number of the task among the jobs.
   if (record->array != 0 && record->tasks == 0)
     about.path = fmt::format("{}.{}", uses_.jobs.path_of(JobId(record->array)), record->index);
   about.name = record->name;
@@ -148,7 +148,7 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   about.position = why->position;
   about.considered = why->considered;
   about.pending = why->pending;
-  // Where it waits for something else than resources, its record says for what.
+  // If the job waits for something other than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped || uses_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
   if (const Time end = uses_.store.options().horizon.end;
@@ -227,7 +227,7 @@ msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool verti
   span.nodelist = where.nodelist;
   span.nodes = where.held.nodes;
   span.gpus = where.held.gpus;
-  // A reservation of single cores anywhere is only a number until it starts.
+  // A reservation of single cores is only a number until it starts.
   span.cores = planned.allocation.shares.empty() ? planned.procs : where.held.cores;
   if (!vertices) return span;
   for (const auto& share : planned.allocation.shares) {

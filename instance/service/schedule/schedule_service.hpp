@@ -34,7 +34,7 @@ class ScheduleService {
   ScheduleService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
-  // Whose jobs alone the asker may look into; nullopt: into all.
+  // The only user whose jobs the sender may look into; nullopt: all users.
   std::function<std::optional<std::string>(const transport::Request&)> viewer_of =
       [](const transport::Request&) { return std::nullopt; };
 
