@@ -13,7 +13,7 @@ struct SystemJoin {
   std::vector<std::string> conf;  // as in StartOptions: whom root starts tasks for here
 };
 
-// As root takes the invitation and makes the starter; then becomes the account that keeps an agent
+// Takes the invitation and makes the starter as root; then becomes the account that keeps an agent
 // here. Returns the process's exit code, a launch::AgentExit.
 int system_join_main(RemoteAgentOptions options, const SystemJoin& system);
 

@@ -40,8 +40,8 @@ namespace holon::instance {
 std::int64_t tasks_of(const ActiveJob& job);
 std::int64_t tasks_of(const Submission& what, std::int64_t cores);  // with so many cores allocated
 
-// Told what the manager has done to a job. Calls come in the middle of a change: note them down and
-// act after the commit.
+// Is told what the manager has done to a job. Calls come in the middle of a change: note them down
+// and act after the commit.
 class Outside {
  public:
   virtual ~Outside() = default;
@@ -183,7 +183,7 @@ class JobManager {
   void read_only(std::string why) { why_read_only_ = std::move(why); }
   // Why nobody knows whether a running job still runs; "": it does.
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
-  // What the end of a job whose run is over waits for; "": nothing that is known of.
+  // Why a job whose run is over has not ended yet; "": no reason is known.
   std::function<std::string(const ActiveJob&)> end_waits_for = [](const ActiveJob&) { return ""; };
   bool grows = false;  // nodes may come that are not here yet
   // How more resources are on their way for a job that waits for them; "": they are not.
@@ -214,7 +214,7 @@ class JobManager {
   // The tasks of this part of a job that is to be killed were never started and never will be.
   void never_started(JobId id, std::uint32_t rank, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
-  // What the job's end waited for (Outside::may_end) has happened.
+  // The job's end need not wait any more (Outside::may_end).
   void go_on(JobId id, Time now) { advance(id, now); }
 
   // Adds tasks to an open array; or none, and closes it. Errors: not_found, invalid_argument (it is

@@ -97,7 +97,7 @@ std::string accepted_for(const std::map<std::string, Kept>& all, const Submitter
   return names.empty() ? "none is" : fmt::format("accepted: {}", fmt::join(names, ", "));
 }
 
-// That a limit or a flag names a QOS or account does not say who may use it.
+// A QOS or account that a limit or a flag names is not thereby open to everybody.
 Status check_access(const Submission& submission, const Submitter& who,
                     const qmanager::SchedulerConfig& config) {
   const auto of_qos = [](const qmanager::QosConfig& one) -> const qmanager::AccessList& {

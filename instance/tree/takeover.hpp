@@ -37,7 +37,7 @@ class Takeovers {
   // records of the child are in this instance's journal.
   bool done(JobId child, bool told_all);
   void forget(JobId child) { open_.erase(child); }
-  // What the end of the job that was this child waits for; "": for nothing here.
+  // Why the job that was this child has not ended yet; "": for no reason here.
   std::string waits_for(JobId child) const;
   // Closes, some at a time, open records below children that are not jobs of this instance. None
   // should be open.

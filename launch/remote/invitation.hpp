@@ -15,7 +15,7 @@ namespace holon::launch {
 inline constexpr const char* kInvitation = "HOLON_INVITATION";
 
 struct Invitation {
-  std::vector<std::string> addresses;  // tcp:// tcp://10.0.0.7:4711, to be tried in this order
+  std::vector<std::string> addresses;  // tcp://10.0.0.7:4711, to be tried in this order
   std::string server_key;              // the broker's public one
   // Lets its holder ask for a place (place.hpp), and nothing else.
   transport::KeyPair key;
