@@ -4,7 +4,7 @@
 
 #include "base/result.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "resource/jobspec/file_archive.hpp"
 
 namespace holon::cli {

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cli/io.hpp"
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
 

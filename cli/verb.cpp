@@ -7,7 +7,7 @@
 
 #include "base/text/printable.hpp"
 #include "base/text/similar.hpp"
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 #include "cli/show/json_line.hpp"
 
 namespace holon::cli {

@@ -1,7 +1,7 @@
 // verb.hpp - what a verb of the command line is: a name, a line about it, and a function.
 //
 // A new verb is a file in cli/verbs/, its declaration in cli/verbs.hpp and its row in
-// cli/verbs.cpp. The function builds a Parser (cli/options/parser.hpp), calls parse(), and does the
+// cli/verbs.cpp. The function builds a Parser (cli/parser/parser.hpp), calls parse(), and does the
 // work.
 #pragma once
 #include <span>

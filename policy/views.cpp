@@ -8,8 +8,8 @@
 #include "policy/library.hpp"
 #include "policy/sandbox.hpp"
 #include "qmanager/job.hpp"
-#include "qmanager/machine/slots.hpp"
 #include "qmanager/machine/uniform.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::policy {
 

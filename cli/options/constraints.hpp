@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::cli {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 namespace holon::cli {
 

@@ -9,8 +9,8 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/options/signals.hpp"
+#include "cli/parser/parser.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/file_archive.hpp"
 #include "resource/jobspec/jobspec.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 namespace holon::cli {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "instance/basics/options.hpp"
 
 namespace holon::cli {

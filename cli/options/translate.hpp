@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 namespace holon::cli {
 

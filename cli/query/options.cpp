@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 namespace holon::cli::query {
 namespace {

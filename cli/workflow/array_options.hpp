@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 namespace holon::cli {
 

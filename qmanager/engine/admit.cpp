@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "qmanager/machine/environment_entry.hpp"
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 

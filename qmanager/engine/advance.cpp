@@ -8,8 +8,8 @@
 
 #include "qmanager/engine/admit.hpp"
 #include "qmanager/engine/pass/pass.hpp"
-#include "qmanager/machine/slots.hpp"
 #include "qmanager/reason.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 

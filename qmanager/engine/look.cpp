@@ -8,9 +8,9 @@
 #include "qmanager/engine/order.hpp"
 #include "qmanager/engine/pass/pass.hpp"
 #include "qmanager/engine/policy_view.hpp"
-#include "qmanager/machine/slots.hpp"
 #include "qmanager/reason.hpp"
 #include "qmanager/scheduler.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 

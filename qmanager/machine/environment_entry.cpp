@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 #include "resource/match/constraint.hpp"
 
 namespace holon::qmanager {

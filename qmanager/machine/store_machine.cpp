@@ -5,8 +5,8 @@
 #include <map>
 
 #include "qmanager/machine/host_placement.hpp"
-#include "qmanager/machine/slots.hpp"
 #include "qmanager/scheduler.hpp"
+#include "qmanager/slots.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/question.hpp"
 

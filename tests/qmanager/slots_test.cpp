@@ -4,7 +4,7 @@
 #include <random>
 
 #include "qmanager/machine/flat_machine.hpp"
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 #include "scenario.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"

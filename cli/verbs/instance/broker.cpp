@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "batch/outer_variables.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 #include "instance/assembly/remote_agent.hpp"
 #include "instance/basics/options.hpp"

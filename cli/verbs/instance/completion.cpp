@@ -3,8 +3,8 @@
 #include <fstream>
 #include <ostream>
 
-#include "cli/options/completion.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/completion.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

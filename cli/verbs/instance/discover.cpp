@@ -4,7 +4,7 @@
 #include <ostream>
 #include <vector>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/instance/resource_verbs.hpp"
 #include "launch/topology.hpp"

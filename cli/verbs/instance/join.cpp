@@ -11,8 +11,8 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/assembly/remote_agent.hpp"

@@ -7,8 +7,8 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
-#include "cli/options/help.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/help.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/options/help.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/help.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -2,7 +2,7 @@
 #include <array>
 #include <ostream>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
 #include "launch/topics.hpp"

@@ -8,7 +8,7 @@
 
 #include "batch/allocation.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"

@@ -6,7 +6,7 @@
 
 #include "base/hostlist.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/instance/resource_verbs.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"

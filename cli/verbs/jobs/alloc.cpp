@@ -14,11 +14,11 @@
 #include "cli/connect.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/program_here.hpp"
 #include "cli/verbs.hpp"
 

@@ -1,6 +1,6 @@
 // holon close: an open array has all its tasks.
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

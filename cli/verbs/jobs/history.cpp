@@ -7,8 +7,8 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/csv.hpp"
 #include "cli/show/job_fields.hpp"
 #include "cli/show/job_json.hpp"

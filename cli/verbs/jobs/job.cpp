@@ -1,7 +1,7 @@
 // holon job: a table of its own: info, eventlog, wait, status, output, attach.
 #include <array>
 
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
 

@@ -7,8 +7,8 @@
 
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/wait_notice.hpp"
 #include "cli/verbs.hpp"

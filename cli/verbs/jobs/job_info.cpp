@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"

@@ -10,7 +10,7 @@
 #include "base/idset.hpp"
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"

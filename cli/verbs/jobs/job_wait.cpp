@@ -7,8 +7,8 @@
 
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"

@@ -11,8 +11,8 @@
 
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_fields.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"

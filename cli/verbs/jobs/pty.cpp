@@ -1,6 +1,6 @@
 // holon pty: the task of `holon run --pty`, started by it and not by people.
 #include "launch/tasks/pty.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -6,7 +6,7 @@
 
 #include "base/idset.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 #include "resource/jobspec/ordered_json.hpp"

@@ -1,6 +1,6 @@
 // holon signal: a signal to all tasks of running jobs.
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 #include "launch/signal_name.hpp"
 

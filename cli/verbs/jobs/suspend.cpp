@@ -1,6 +1,6 @@
 // holon suspend, holon resume: the tasks of running jobs are stopped, and go on.
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -1,7 +1,7 @@
 // holon update: what jobs ask for is another thing now.
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -9,7 +9,7 @@
 
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -7,7 +7,7 @@
 #include <ostream>
 
 #include "base/whole_file.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/policy_verbs.hpp"

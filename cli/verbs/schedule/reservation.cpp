@@ -10,8 +10,8 @@
 
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/parser.hpp"
 #include "cli/options/submit_error.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "qmanager/policy/hooks.hpp"
 #include "qmanager/policy/policy.hpp"
 

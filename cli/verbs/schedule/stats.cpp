@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"

@@ -1,4 +1,4 @@
-#include "qmanager/machine/slots.hpp"
+#include "qmanager/slots.hpp"
 
 #include <algorithm>
 

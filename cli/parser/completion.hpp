@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 
 namespace holon::cli {
 

@@ -1,7 +1,7 @@
 // The scripts hold no logic about single verbs: a table of words, and a function that finds out
 // which verb the words before the cursor belong to. Ids of jobs are asked of the instance when they
 // are wanted.
-#include "cli/options/completion.hpp"
+#include "cli/parser/completion.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 
 #include <fmt/format.h>
 

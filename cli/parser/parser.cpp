@@ -1,7 +1,7 @@
 // CLI11 splits the words; the meaning of each value is read here, by one function per option, so
 // that a bad value is reported in the same words wherever it appears: "-n,--ntasks: 'x' is not a
 // whole number".
-#include "cli/options/parser.hpp"
+#include "cli/parser/parser.hpp"
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/options/help.hpp"
+#include "cli/parser/help.hpp"
 
 namespace holon::cli {
 namespace {
