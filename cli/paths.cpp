@@ -71,6 +71,10 @@ Result<std::vector<JobRef>> parse_jobs(const std::string& word) {
   return std::vector<JobRef>{{"", *id}};
 }
 
+std::string label_in(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 Result<JobSelection> select_jobs(const std::vector<std::string>& words) {
   JobSelection selection;
   for (const auto& word : words) {

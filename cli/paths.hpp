@@ -20,6 +20,9 @@ struct JobRef {
 // invalid_argument.
 Result<std::vector<JobRef>> parse_jobs(const std::string& word);
 
+// The name of a job in its instance: of "/3/7.12" "7.12".
+std::string label_in(const std::string& path);
+
 // The jobs that all words of a command line name. Errors: invalid_argument, also where they are of
 // more than one instance.
 struct JobSelection {
