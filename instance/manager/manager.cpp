@@ -371,7 +371,7 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   const bool was_ending = job->life.state == JobState::cleanup;
   // A cancel keeps a job that is already ending from running again.
   const bool may_run_again = job->submission->wishes.requeue > 0 || job->life.preemption.requeue;
-  const bool ends_retries = type == "cancel" && may_run_again;
+  const bool ends_retries = is_cancel(type) && may_run_again;
   if (!was_ending || (ends_retries && !job->life.cancelled))
     post(*job, event::Exception{type, 0, note}, now);
   if (queued) {

@@ -278,8 +278,8 @@ class JobManager {
   // The shape of an array, active or over. Errors: not_found (no such job), invalid_argument (it is
   // no array).
   Result<ArrayShape> shape_of_array(JobId id) const;
-  // Those of the `count` numbers from `first` on whose tasks ended with one of these results:
-  // "FAILED,TIMEOUT". A row of many tasks is returned whole.
+  // Those of the `count` numbers from `first` on whose tasks ended with one of these results, or by
+  // one of these exceptions: "FAILED,TIMEOUT,others-failed". A row of many tasks is returned whole.
   Result<Idset> tasks_with_result(JobId first, std::uint64_t count,
                                   const std::string& results) const;
   // The active array that `job` is, or is a task of; nullptr: there is none.

@@ -309,7 +309,7 @@ void JobManager::raise_array(ActiveJob& job, const event::Exception& why, Time n
   outside_.changed(job);
   JobArray& array = arrays_.at(id);
   array.open = false;
-  const event::Exception theirs{why.type == "max-fails" ? "cancel" : why.type, 0, why.note};
+  const event::Exception theirs{why.type == "max-fails" ? "others-failed" : why.type, 0, why.note};
   for (const Idset& held : {array.waiting, array.blocked})  // copies
     end_waiting(array, held, theirs, now);
   std::vector<JobId> tasks;
@@ -458,11 +458,21 @@ Result<ArrayShape> JobManager::shape_of_array(JobId id) const {
 
 Result<Idset> JobManager::tasks_with_result(JobId first, std::uint64_t count,
                                             const std::string& results) const {
-  const std::string wanted = "," + results + ",";
+  const std::string list = "," + results + ",";
+  const auto is_wanted = [&list](const std::string& word) {
+    return !word.empty() && list.find("," + word + ",") != std::string::npos;
+  };
+  // What ended a task is in its life, which is opened only where that is asked for.
+  const bool asks_what_ended =
+      std::any_of(results.begin(), results.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const auto ended_by = [&](const EndedTasks& tasks) {
+    const auto life = unpack_ended(tasks.life, Lifecycle());
+    return life ? life->exception : std::string();
+  };
   Idset found;
   const auto read =
       journal_.each_ended(first, count, [&](const EndedTasks& tasks, const std::string& how) {
-        if (wanted.find("," + how + ",") != std::string::npos)
+        if (is_wanted(how) || (asks_what_ended && is_wanted(ended_by(tasks))))
           found.insert(tasks.first.value(), tasks.first.value() + tasks.count - 1);
       });
   if (!read) return tl::unexpected(read.error());
