@@ -327,8 +327,8 @@ Step next_step(const Lifecycle& job);
 // The next step for one part, for its agent: start, watch, kill or none.
 Step next_step(const Lifecycle& job, std::uint32_t rank);
 
-// Whether a fatal exception of this type is a cancel: somebody's, or because too many other tasks of
-// the array had failed (others-failed).
+// Whether a fatal exception of this type is a cancel: somebody's, or because too many other tasks
+// of the array had failed (others-failed).
 bool is_cancel(const std::string& exception);
 // COMPLETED, FAILED, CANCELED, TIMEOUT or REJECTED; empty until the job is INACTIVE.
 std::string result_of(const Lifecycle& job);

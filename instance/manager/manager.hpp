@@ -300,9 +300,9 @@ class JobManager {
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
   const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
-  // The name of a job that people type and are told: "3", for a task of an array "1.2"; and the same
-  // within the tree, "/2/1.2". A number that is no job's is its own name. For a job that is over
-  // O(log) in the journal.
+  // The name of a job that people type and are told: "3", for a task of an array "1.2"; and the
+  // same within the tree, "/2/1.2". A number that is no job's is its own name. For a job that is
+  // over O(log) in the journal.
   std::string label_of(JobId id) const;
   std::string shown_path(JobId id) const;
   // How many agents run, or ran, tasks of the job. O(its events).

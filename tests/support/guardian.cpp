@@ -13,8 +13,9 @@ extern char** environ;
 namespace holon::tests {
 namespace {
 
-// The guardian is nobody's child, so that whoever kills the test with all its children leaves it, and has a
-// session of its own. The end of its input, descriptor 3, is the end of the test's process.
+// The guardian is nobody's child, so that whoever kills the test with all its children leaves it,
+// and has a session of its own. The end of its input, descriptor 3, is the end of the test's
+// process.
 constexpr const char* kScript = R"sh(
 setsid sh -c '
   trap "" HUP INT TERM
