@@ -54,15 +54,13 @@ Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::st
 }
 
 Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word) {
-  const auto jobs = parse_jobs(word);
-  if (!jobs) return tl::unexpected(jobs.error());
-  if (jobs->size() != 1)
-    return fail(Errc::invalid_argument, "one job at a time: an id (7) or a path (/3/7)", word);
-  if (!jobs->front().instance.empty()) call.instance = jobs->front().instance;
+  const auto job = one_job(word);
+  if (!job) return tl::unexpected(job.error());
+  if (!job->instance.empty()) call.instance = job->instance;
   auto client = connect_to_instance(call);
   if (!client) return tl::unexpected(client.error());
-  if (jobs->front().indices.empty()) return SelectedJob{std::move(*client), jobs->front().id};
-  const auto tasks = tasks_of(*client, jobs->front().id, jobs->front().indices);
+  if (job->indices.empty()) return SelectedJob{std::move(*client), job->id};
+  const auto tasks = tasks_of(*client, job->id, job->indices);
   if (!tasks) return tl::unexpected(tasks.error());
   if (tasks->size() != 1)
     return fail(Errc::invalid_argument, "one task at a time, such as 7.12", word);

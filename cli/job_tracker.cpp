@@ -10,6 +10,7 @@
 
 #include "instance/basics/clock.hpp"
 #include "launch/exit_code.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -78,11 +79,11 @@ void JobTracker::move(Known& job, At to) {
   job.at = to;
 }
 
-void JobTracker::end(std::uint64_t id, Known& job, const std::string& why) {
+void JobTracker::end(Known& job, const FailedJob& failed) {
   move(job, At::over);
-  if (why.empty()) return;
+  if (failed.why.empty()) return;
   ++counts_.failed;
-  on_failure(id, why);
+  on_failure(failed);
 }
 
 std::vector<std::uint64_t> JobTracker::known_by_records() const {
@@ -106,7 +107,7 @@ void JobTracker::take_array(const msg::JobRecord& record, Known& array) {
   counts_.failed += now.failed - before.failed;
   array.tasks = now;
   if (record.state == "INACTIVE") array.at = At::over;
-  if (now.failed > before.failed) on_failure(record.id, failures_of(record));
+  if (now.failed > before.failed) on_failure({record.id, failures_of(record)});
 }
 
 void JobTracker::take(const msg::JobRecord& record) {
@@ -115,7 +116,8 @@ void JobTracker::take(const msg::JobRecord& record) {
   found->second.by_records = record.array != 0;
   if (record.tasks > 0) return take_array(record, found->second);
   if (record.state == "INACTIVE")
-    return end(record.id, found->second, record.result == "COMPLETED" ? "" : end_of_record(record));
+    return end(found->second, {record.id, record.result == "COMPLETED" ? "" : end_of_record(record),
+                               msg::label_of(record)});
   move(found->second, record.t_start > 0 ? At::running : At::waiting);
 }
 
@@ -136,10 +138,10 @@ bool JobTracker::take(const msg::JobEvent& event) {
     job.trouble.clear();
     move(job, At::waiting);
   } else if (event.name == "invalidate") {
-    end(event.id, job, "refused: " + context.value("note", ""));
+    end(job, {event.id, "refused: " + context.value("note", "")});
   } else if (event.name == "clean") {
     const std::string code = job.exit_code == 0 ? "" : fmt::format("exit code {}", job.exit_code);
-    end(event.id, job, job.trouble.empty() ? code : job.trouble);
+    end(job, {event.id, job.trouble.empty() ? code : job.trouble});
   }
   return true;
 }
@@ -158,9 +160,7 @@ Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown,
                                      ProgressLine progress) {
   const auto& ids = shown.ids;
   JobTracker tracker(ids);
-  tracker.on_failure = [&progress](std::uint64_t id, const std::string& why) {
-    progress.failed(id, why);
-  };
+  tracker.on_failure = [&progress](const FailedJob& job) { progress.failed(job); };
   const auto draw = [&] { progress.show(tracker.counts(), instance::wall_clock_ms()); };
   const auto look = [&]() -> Status {
     msg::JobsRequest ask;
@@ -230,29 +230,56 @@ class NodeCounts {
 };
 
 // Tells why jobs fail, of all jobs there are: what is known of a job is forgotten when it is over.
+// Events know numbers alone: of a job that has failed the record is asked for, which says whether
+// it is a task of an array.
 class FailuresOfAll {
  public:
-  explicit FailuresOfAll(ProgressLine& progress) : progress_(progress) {}
+  FailuresOfAll(Client& client, ProgressLine& progress) : client_(client), progress_(progress) {}
 
   void take(const msg::JobEvent& event) {
     auto tracker = jobs_.try_emplace(event.id, std::vector<std::uint64_t>{event.id});
-    tracker.first->second.on_failure = [this](std::uint64_t id, const std::string& why) {
-      progress_.failed(id, why);
-    };
+    tracker.first->second.on_failure = [this](const FailedJob& job) { failed(job); };
     tracker.first->second.take(event);
     if (tracker.first->second.all_over()) jobs_.erase(tracker.first);
   }
+  // REQUIRES: no call of the client is under way.
+  void tell_rest() {
+    msg::JobsRequest ask;
+    ask.all = true;
+    for (const FailedJob& job : unnamed_) ask.ids.push_back(job.id);
+    if (ask.ids.empty()) return;
+    if (const auto known = client_.jobs(ask))
+      for (const auto& record : known->jobs) tell(record);
+    for (const FailedJob& job : unnamed_) progress_.failed(job);
+  }
 
  private:
+  void failed(const FailedJob& job) {
+    if (!progress_.names_failures()) return progress_.failed(job);
+    unnamed_.push_back(job);
+    answers_.push_back(
+        client_.record_later(job.id, [this](const msg::JobRecord& record) { tell(record); }));
+  }
+  void tell(const msg::JobRecord& record) {
+    const auto job = std::find_if(unnamed_.begin(), unnamed_.end(),
+                                  [&](const FailedJob& one) { return one.id == record.id; });
+    if (job == unnamed_.end()) return;
+    progress_.failed({job->id, job->why, msg::label_of(record)});
+    unnamed_.erase(job);
+  }
+
+  Client& client_;
   ProgressLine& progress_;
   std::map<std::uint64_t, JobTracker> jobs_;
+  std::vector<FailedJob> unnamed_;  // whose records have not come
+  std::vector<transport::Subscription> answers_;
 };
 
 }  // namespace
 
 Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, ProgressLine progress) {
   NodeCounts node;
-  FailuresOfAll failures(progress);
+  FailuresOfAll failures(client, progress);
   const auto timer = client.reactor().every(kDrawEvery, [&] {
     if (node.known()) progress.show(node.counts(), instance::wall_clock_ms());
   });
@@ -269,6 +296,7 @@ Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, ProgressL
     progress.clear();
     return tl::unexpected(followed.error());
   }
+  failures.tell_rest();
   progress.end(node.counts(), instance::wall_clock_ms());
   return node.counts();
 }

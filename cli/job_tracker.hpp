@@ -28,9 +28,8 @@ class JobTracker {
 
   const ProgressCounts& counts() const { return counts_; }
   bool all_over() const { return counts_.ended == counts_.total(); }
-  // Called for each job that has ended and has not completed, with the reason.
-  std::function<void(std::uint64_t id, const std::string& why)> on_failure =
-      [](std::uint64_t, const std::string&) {};
+  // Called for each job that has ended and has not completed.
+  std::function<void(const FailedJob&)> on_failure = [](const FailedJob&) {};
 
  private:
   enum class At : std::uint8_t { waiting, running, over };
@@ -43,7 +42,8 @@ class JobTracker {
   };
   void take_array(const msg::JobRecord& record, Known& array);
   void move(Known& job, At to);
-  void end(std::uint64_t id, Known& job, const std::string& why);
+  // `failed.why` empty: it has not failed.
+  void end(Known& job, const FailedJob& failed);
 
   std::map<std::uint64_t, Known> jobs_;
   ProgressCounts counts_;

@@ -71,6 +71,18 @@ Result<std::vector<JobRef>> parse_jobs(const std::string& word) {
   return std::vector<JobRef>{{"", *id}};
 }
 
+Result<JobRef> one_job(const std::string& word) {
+  auto jobs = parse_jobs(word);
+  if (!jobs) return tl::unexpected(jobs.error());
+  if (jobs->size() != 1)
+    return fail(Errc::invalid_argument, "one job at a time: an id (7) or a path (/3/7)", word);
+  return std::move(jobs->front());
+}
+
+std::string label_in(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 Result<JobSelection> select_jobs(const std::vector<std::string>& words) {
   JobSelection selection;
   for (const auto& word : words) {

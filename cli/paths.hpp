@@ -20,6 +20,13 @@ struct JobRef {
 // invalid_argument.
 Result<std::vector<JobRef>> parse_jobs(const std::string& word);
 
+// The one job, or the tasks of one array, that a word names. Errors: invalid_argument, also where
+// it names several.
+Result<JobRef> one_job(const std::string& word);
+
+// The name of a job in its instance: of "/3/7.12" "7.12".
+std::string label_in(const std::string& path);
+
 // The jobs that all words of a command line name. Errors: invalid_argument, also where they are of
 // more than one instance.
 struct JobSelection {

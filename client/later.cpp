@@ -63,6 +63,7 @@ transport::Subscription Client::signal_later(const msg::SignalRequest& request,
 transport::Subscription Client::record_later(std::uint64_t id,
                                              std::function<void(const msg::JobRecord&)> on_answer) {
   msg::JobsRequest request;
+  request.all = true;
   request.ids = {id};
   return ask_later(parts_->client, {"jobs", transport::pack(request), parts_->path, kBulkTimeout},
                    [on_answer = std::move(on_answer)](const Result<std::string>& answer) {

@@ -174,7 +174,7 @@ struct JobsReply {
 struct TasksRequest {
   std::uint64_t array = 0;  // its id
   std::string indices;      // an idset (RFC 22): "12", "3-9"; "": all
-  std::string results;      // only tasks that ended so: "FAILED,TIMEOUT"; "": no such filter
+  std::string results;      // that ended so, or by this: "FAILED,others-failed"; "": no filter
   HOLON_FIELDS(array, indices, results)
 };
 struct TasksReply {

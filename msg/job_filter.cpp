@@ -89,6 +89,10 @@ std::string label_of(const JobRecord& job) {
   return fmt::format("{}.{}", job.array, job.index);
 }
 
+std::string shown_path(const JobRecord& job) {
+  return job.path.substr(0, job.path.rfind('/') + 1) + label_of(job);
+}
+
 std::string tasks_text(const JobRecord& job) {
   std::string text;
   const auto add = [&text](std::uint64_t tasks, const char* word) {

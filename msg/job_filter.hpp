@@ -30,6 +30,8 @@ const std::string& state_word(const JobRecord& job);
 
 // The name of a job: "7.12" for a task of an array, else its number.
 std::string label_of(const JobRecord& job);
+// The same within the tree: "/3/7.12".
+std::string shown_path(const JobRecord& job);
 // An array's tasks: "12 waiting, 3 running, 85 completed, 2 failed"; zeros are left out.
 std::string tasks_text(const JobRecord& job);
 

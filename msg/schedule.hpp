@@ -23,6 +23,7 @@ struct ExplainRequest {
 // A job, or an advance reservation, in the way of a job.
 struct Obstacle {
   std::uint64_t id = 0;
+  std::string path;  // of a job, as people type it: "/3/1.2"; of another user's ""
   std::string name;
   std::string user;
   std::string state;
@@ -32,7 +33,7 @@ struct Obstacle {
   std::int64_t until = 0;
   std::string kind = "job";  // job, preempted (a job that was told to end), advance
   std::int64_t from = 0;     // when an advance reservation begins
-  HOLON_FIELDS(kind, id, name, user, state, nodelist, from, until)
+  HOLON_FIELDS(kind, id, path, name, user, state, nodelist, from, until)
 };
 // A change after which the job would start now.
 struct Remedy {

@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::size_t kNamed = 3;
 
-std::string behind(const Job& job) {
-  return job.because_of.value() == 0 ? std::string()
-                                     : fmt::format("; job {} is in front", job.because_of.value());
+std::string behind(const SchedulerConfig& config, const Job& job) {
+  if (job.because_of.value() == 0) return {};
+  return fmt::format("; {} is in front", job_in_words(job.because_of, config.job_text));
 }
 
 std::string time_text(const SchedulerConfig& config, Time when, Time now) {
@@ -87,7 +87,7 @@ class Diagnosis {
         cause.text += fmt::format("; {} has {}", name(id), s_.plan().machine->procs_held(id));
         cause.who.push_back(id);
       }
-    cause.text += behind(job_);
+    cause.text += behind(s_.config(), job_);
     return cause;
   }
 
@@ -134,7 +134,7 @@ class Diagnosis {
 
   std::string name(JobId id) const {
     const auto advance = s_.advances().all.find(id);
-    if (advance == s_.advances().all.end()) return fmt::format("job {}", id.value());
+    if (advance == s_.advances().all.end()) return job_in_words(id, s_.config().job_text);
     const AdvanceRequest& request = advance->second.request;
     const std::string called = request.name.empty() ? "" : fmt::format(" ({})", request.name);
     return fmt::format("advance reservation {}{} from {} to {}", id.value(), called,
@@ -168,11 +168,11 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
     case Why::idle_limit:
       return job.detail;
     case Why::backfill:
-      return "jobs of its QOS start in the order of the queue only" + behind(job);
+      return "jobs of its QOS start in the order of the queue only" + behind(s.config(), job);
     case Why::policy:
       return (job.detail.empty() ? fmt::format("{} lets it not overtake", queue.config.policy)
                                  : job.detail) +
-             behind(job);
+             behind(s.config(), job);
     case Why::chunk:
       return fmt::format("freed processors are kept for jobs of {} or more for a while",
                          queue.config.chunk_size);
@@ -185,7 +185,8 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
   if (!queue.started) return fmt::format("queue {} is stopped", queue.name);
   const JobId first = queue.walk.blocked_by;
   if (first.value() != 0 && first != job.request.id && !queue.policy.backfill)
-    return fmt::format("first come, first served: job {} in front of it waits", first.value());
+    return fmt::format("first come, first served: {} in front of it waits",
+                       job_in_words(first, s.config().job_text));
   const std::int64_t looked_at = queue.walk.considered;
   if (job.why == Why::not_considered && looked_at >= queue.config.queue_depth)
     return fmt::format("behind the first {} in line, and only these are tried (queue.depth = {})",
@@ -206,15 +207,11 @@ namespace {
 
 Cause makes_room(const SchedulerConfig& config, const Claim& claim, const Job& job, Time now) {
   Cause cause{{}, claim.victims, false};
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kNamed, claim.victims.size()); ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", claim.victims[i].value());
-  if (claim.victims.size() > kNamed)
-    names += fmt::format(" and {} more", claim.victims.size() - kNamed);
   const std::string when =
       job.reserved ? ", by " + time_text(config, *job.planned, now) + " at the latest" : "";
-  cause.text = fmt::format("job{} {} {} preempted for it{}", claim.victims.size() == 1 ? "" : "s",
-                           names, claim.victims.size() == 1 ? "is" : "are", when);
+  cause.text =
+      fmt::format("{} {} preempted for it{}", jobs_in_words(claim.victims, kNamed, config.job_text),
+                  claim.victims.size() == 1 ? "is" : "are", when);
   return cause;
 }
 

@@ -131,7 +131,8 @@ Result<std::size_t> queue_index(const Scheduler::State& state, const std::string
 Result<Job*> add_job(Scheduler::State& state, JobRequest&& request) {
   if (state.jobs().find(request.id) != nullptr || state.advances().of_job->contains(request.id) ||
       state.advances().all.contains(request.id))
-    return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
+    return fail(Errc::exists,
+                job_in_words(request.id, state.config().job_text) + " is here already");
   if (request.urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument,
                 fmt::format("urgency {} is not from 0 to 31", request.urgency), "urgency");
@@ -281,7 +282,7 @@ Status Scheduler::finish(JobId id, Time now) {
   }
   Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not running");
   s.plan().machine->release(id, now);
   s.advances().intruders.erase(id);
   s.preemption().no_candidate(id);
@@ -305,7 +306,7 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   if (Scheduler* inner = s.advances().within(id)) return inner->set_end(id, end, now);
   Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not running");
   if (end <= job->started) return fail(Errc::invalid_argument, "a job ends after its start", "end");
   // The job holds its units as long as nobody says that it is over.
   const Time least = saturating_add(std::max(job->started, now), 1);
@@ -338,7 +339,7 @@ Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
   if (Scheduler* inner = s.advances().within(id)) return inner->set_limit(id, limit, now);
   Job* job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not running");
   if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
   const Duration before = std::exchange(job->request.limit, limit);
   const Time end = saturating_add(job->started, s.queues().length_of(*job));
@@ -367,7 +368,7 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
   }
   Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not pending");
   std::vector<QueueCounts> counts;  // it is one job, before and after
   for (const Queue& queue : s.queues().all) counts.push_back(queue.counts);
   tell_policy(s, "cancel", *job, now);
@@ -401,7 +402,7 @@ Status Scheduler::cancel(JobId id, Time now) {
   }
   Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not pending");
   tell_policy(s, "cancel", *job, now);
   dequeue(s, *job, now);
   ++s.queues().of(*job).counts.cancelled;
@@ -417,7 +418,8 @@ Status Scheduler::withdraw(JobId id, Time now) {
     return gone;
   }
   const Job* job = s.jobs().find(id);
-  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  if (job == nullptr)
+    return fail(Errc::not_found, "there is no " + job_in_words(id, s.config().job_text));
   QueueCounts& counts = s.queues().of(*job).counts;
   if (Status gone = cancel(id, now); !gone) return gone;
   --counts.submitted;
@@ -431,7 +433,8 @@ namespace {
 template <class Change>
 Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   Job* job = s.jobs().find(id);
-  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  if (job == nullptr)
+    return fail(Errc::not_found, "there is no " + job_in_words(id, s.config().job_text));
   ++s.queues().of(*job).counts.reprioritized;
   if (job->place == Job::Place::running) {
     change(*job);

@@ -16,6 +16,7 @@
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
+#include "base/text/job_words.hpp"
 #include "base/time.hpp"
 #include "qmanager/engine/advance.hpp"
 #include "qmanager/policy/hooks.hpp"
@@ -102,6 +103,7 @@ struct SchedulerConfig {
   // Reservations under a user-written policy outlive the pass, whatever its base policy does.
   bool keep_promises = true;
   bool tell_waits = true;  // Wait decisions are wanted
+  JobText job_text;        // how reasons name a job
   // Words for `when`, seen from `now`, in reasons; none: the number.
   std::function<std::string(Time when, Time now)> show_time;
   // The ticks of `when` on people's clocks, and the seconds since midnight there; none: `when` is

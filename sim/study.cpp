@@ -71,6 +71,20 @@ StudyJson to_json(const Distribution& d) {
   return {{"mean", d.mean}, {"median", d.median}, {"p95", d.p95}, {"max", d.max}};
 }
 
+std::string metric_titles() {
+  return fmt::format(" {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10}", "WAIT mean", "median", "p95",
+                     "max", "BSLD mean", "median", "p95");
+}
+
+// Where times have fractions, so have waits: the longest of them would be below their mean.
+std::string metric_cells(const Distribution& wait, const Distribution& slowdown,
+                         std::int64_t ticks_per_second) {
+  const int digits = ticks_per_second > 1 ? 1 : 0;
+  return fmt::format(" {:>10.1f} {:>9.{}f} {:>10.{}f} {:>10.{}f} {:>9.3f} {:>8.2f} {:>10.2f}",
+                     wait.mean, wait.median, digits, wait.p95, digits, wait.max, digits,
+                     slowdown.mean, slowdown.median, slowdown.p95);
+}
+
 }  // namespace
 
 Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan) {
@@ -111,19 +125,14 @@ std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
 std::string metrics_summary(const std::vector<PolicyRun>& runs) {
   std::size_t width = 22;
   for (const PolicyRun& run : runs) width = std::max(width, run.name.size());
-  std::string text =
-      fmt::format("{:<{}} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
-                  "POLICY", width, "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean",
-                  "median", "p95", "UTIL", "MAKESPAN", "BACKF");
+  std::string text = fmt::format("{:<{}} {:>8}{} {:>6} {:>9} {:>6}\n", "POLICY", width, "JOBS",
+                                 metric_titles(), "UTIL", "MAKESPAN", "BACKF");
   for (const PolicyRun& run : runs) {
     const Metrics& m = run.metrics;
-    text += fmt::format(
-        "{:<{}} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f} {:>5.1f}% "
-        "{:>9} {:>5.1f}%\n",
-        run.name, width, m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
-        m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
-        100 * m.utilization, seconds_text(m.makespan, run.ticks_per_second),
-        100 * m.backfilled_share);
+    text += fmt::format("{:<{}} {:>8}{} {:>5.1f}% {:>9} {:>5.1f}%\n", run.name, width, m.jobs,
+                        metric_cells(m.wait, m.bounded_slowdown, run.ticks_per_second),
+                        100 * m.utilization, seconds_text(m.makespan, run.ticks_per_second),
+                        100 * m.backfilled_share);
   }
   for (const PolicyRun& run : runs)
     if (const Metrics& m = run.metrics; m.preempted > 0)
@@ -138,15 +147,11 @@ std::string metrics_summary(const std::vector<PolicyRun>& runs) {
 std::string metrics_table(const std::vector<PolicyRun>& runs) {
   std::string text = metrics_summary(runs);
   for (const PolicyRun& run : runs) {
-    text += fmt::format(
-        "\n{} by processors\n{:<10} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10}\n",
-        run.name, "SIZE", "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean", "median",
-        "p95");
+    text += fmt::format("\n{} by processors\n{:<10} {:>8}{}\n", run.name, "SIZE", "JOBS",
+                        metric_titles());
     for (const SizeClass& size : run.metrics.sizes)
-      text += fmt::format(
-          "{:<10} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f}\n",
-          size.name, size.jobs, size.wait.mean, size.wait.median, size.wait.p95, size.wait.max,
-          size.bounded_slowdown.mean, size.bounded_slowdown.median, size.bounded_slowdown.p95);
+      text += fmt::format("{:<10} {:>8}{}\n", size.name, size.jobs,
+                          metric_cells(size.wait, size.bounded_slowdown, run.ticks_per_second));
   }
   text +=
       fmt::format("\nwaits and makespan in seconds; BSLD: bounded slowdown, tau = {} s\n", kTau);

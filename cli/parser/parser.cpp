@@ -186,26 +186,29 @@ Parser& Parser::option(const std::string& names, std::optional<std::string>& tar
   return option(names, read, std::move(value), std::move(help));
 }
 
-Parser& Parser::option(const std::string& names, std::int64_t& target, std::string value,
-                       std::string help) {
-  const auto read = [&target](const std::string& word) -> Status {
+namespace {
+
+// Into a number, or one that is optional.
+template <class Target>
+auto whole_number_into(Target& target) {
+  return [&target](const std::string& word) -> Status {
     const auto number = whole_number(word);
     if (!number) return tl::unexpected(number.error());
     target = *number;
     return {};
   };
-  return option(names, read, std::move(value), std::move(help));
+}
+
+}  // namespace
+
+Parser& Parser::option(const std::string& names, std::int64_t& target, std::string value,
+                       std::string help) {
+  return option(names, whole_number_into(target), std::move(value), std::move(help));
 }
 
 Parser& Parser::option(const std::string& names, std::optional<std::int64_t>& target,
                        std::string value, std::string help) {
-  const auto read = [&target](const std::string& word) -> Status {
-    const auto number = whole_number(word);
-    if (!number) return tl::unexpected(number.error());
-    target = *number;
-    return {};
-  };
-  return option(names, read, std::move(value), std::move(help));
+  return option(names, whole_number_into(target), std::move(value), std::move(help));
 }
 
 Parser& Parser::option(const std::string& names, std::vector<std::string>& target,

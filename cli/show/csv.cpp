@@ -47,8 +47,7 @@ std::string csv_titles() {
 std::string csv_row(const msg::JobRecord& job) {
   const auto number = [](std::int64_t n) { return std::to_string(n); };
   const std::int64_t end = job.t_finish > 0 ? job.t_finish : job.t_inactive;
-  // A task of an array is "/7.3", not its number among the jobs.
-  return csv_line({job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job),
+  return csv_line({msg::shown_path(job),
                    job.name,
                    job.user,
                    job.account,

@@ -82,13 +82,16 @@ std::string shown_state(const JobRecord& job, Time) {
 std::string shown_id(const JobRecord& job, Time) {
   return msg::label_of(job);
 }
+std::string shown_path(const JobRecord& job, Time) {
+  return msg::shown_path(job);
+}
 
 using J = JobRecord;
 constexpr auto kLeft = Table::Align::left;
 constexpr auto kRight = Table::Align::right;
 constexpr auto kFields = std::to_array<JobField>({
     {"id", kRight, shown_id, number_of<&J::id>},
-    {"path", kLeft, text_of<&J::path>, nullptr},
+    {"path", kLeft, shown_path, nullptr},
     {"name", kLeft, shown_name, nullptr},
     {"state", kLeft, shown_state, nullptr},
     {"user", kLeft, text_of<&J::user>, nullptr},

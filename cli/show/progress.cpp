@@ -105,15 +105,20 @@ void ProgressLine::clear() {
   if (std::exchange(is_drawn_, false)) to_ << kEraseDrawn << std::flush;
 }
 
-void ProgressLine::failed(std::uint64_t id, const std::string& why) {
+bool ProgressLine::names_failures() const {
+  return !is_json_ && failures_ < kMostFailures;
+}
+
+void ProgressLine::failed(const FailedJob& job) {
   if (is_json_) {
-    to_ << trouble_line(id, why) << std::flush;
+    to_ << trouble_line(job.id, job.why) << std::flush;
     return;
   }
   if (++failures_ > kMostFailures + 1) return;
   clear();
+  const std::string label = job.label.empty() ? std::to_string(job.id) : job.label;
   const std::string text = failures_ <= kMostFailures
-                               ? printable(fmt::format("job {}: {}", id, why))
+                               ? printable(fmt::format("job {}: {}", label, job.why))
                                : std::string(
                                      "further failures are not named: holon jobs --filter "
                                      "failed,timeout,canceled lists them");

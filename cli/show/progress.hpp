@@ -22,6 +22,13 @@ struct ProgressCounts {
   bool operator==(const ProgressCounts&) const = default;
 };
 
+// A job that has ended and has not completed.
+struct FailedJob {
+  std::uint64_t id = 0;
+  std::string why;
+  std::string label = {};  // as people type it, "7.12"; empty: its number
+};
+
 // Ends per second, over the last half minute.
 class EndRate {
  public:
@@ -58,8 +65,10 @@ class ProgressLine {
   // Shows the counts at `now`: drawn at once on a terminal that is not dumb; elsewhere a line if
   // ten seconds have passed since the last one, and nothing as long as nothing changes.
   void show(const ProgressCounts& counts, Time now);
-  // Tells that a job has failed, and why. After some failures, further ones are only counted.
-  void failed(std::uint64_t id, const std::string& why);
+  // Tells that a job has failed. After some failures, further ones are only counted.
+  void failed(const FailedJob& job);
+  // Whether the next failure will be told with the job's label.
+  bool names_failures() const;
   // Prints the final counts in a line of their own.
   void end(const ProgressCounts& counts, Time now);
   // Removes the line, for something else to be written.

@@ -9,6 +9,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "instance/basics/clock.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -25,10 +26,11 @@ std::string how_far(const msg::JobRecord& job, Time now) {
   if (job.state == "INACTIVE") return "";
   if (job.t_start == 0) {
     const std::string why = why_it_waits(job, now);
-    return fmt::format("job {} waits{}{}", job.id, why.empty() ? "" : ": ", printable(why));
+    return fmt::format("job {} waits{}{}", msg::label_of(job), why.empty() ? "" : ": ",
+                       printable(why));
   }
   const std::string limit = job.limit > 0 ? " of " + show_duration(job.limit) : "";
-  return fmt::format("job {} runs on {}, {}{}", job.id, printable(job.nodelist),
+  return fmt::format("job {} runs on {}, {}{}", msg::label_of(job), printable(job.nodelist),
                      show_duration(std::max<Duration>(0, now - job.t_start)), limit);
 }
 
@@ -65,11 +67,11 @@ WaitNotice::WaitNotice(Invocation& call, Client& client, std::uint64_t job, cons
     });
     return;
   }
-  const auto tell = [&call, job, verb](const msg::JobRecord& record) {
+  const auto tell = [&call, verb](const msg::JobRecord& record) {
     if (record.t_alloc > 0 || record.state == "INACTIVE") return;
     const std::string why = why_it_waits(record, instance::wall_clock_ms());
-    call.io.err << fmt::format("{}: job {} waits{}{}\n", verb, job, why.empty() ? "" : ": ",
-                               printable(why))
+    call.io.err << fmt::format("{}: job {} waits{}{}\n", verb, msg::label_of(record),
+                               why.empty() ? "" : ": ", printable(why))
                 << std::flush;
   };
   timer_ = client.reactor().after(

@@ -295,7 +295,7 @@ void AgentLink::keep_output(const lm::Finished& f, bool is_news, lm::Reported& r
   const Status kept = settings_.keep_output(JobId(f.job), {f.output, f.error}, !is_news);
   if (kept) return;
   spdlog::error("what job {} wrote cannot be written down; it stays in the files that it is in: {}",
-                f.job, to_string(kept.error()));
+                jobs_.label_of(JobId(f.job)), to_string(kept.error()));
   reply.to_files.push_back(f.job);
 }
 

@@ -62,13 +62,14 @@ Status Signals::add_agents_of(JobId id, ByRank& to) const {
   const ActiveJob* const job = jobs_.find(id);
   if (job != nullptr && is_array(*job)) return add_agents_of_array(*job, to);
   if (job == nullptr && jobs_.is_active(id))
-    return fail(Errc::denied, fmt::format("job {} has not started", jobs_.path_of(id)));
+    return fail(Errc::denied, fmt::format("job {} has not started", jobs_.shown_path(id)));
   if (job == nullptr) {
     const auto known = jobs_.record(id);
     if (!known) return tl::unexpected(known.error());
-    return fail(Errc::denied, fmt::format("job {} is over: {}", known->path, known->result));
+    return fail(Errc::denied,
+                fmt::format("job {} is over: {}", jobs_.shown_path(id), known->result));
   }
-  const std::string path = jobs_.path_of(id);
+  const std::string path = jobs_.shown_path(id);
   if (is_pending(job->life.state))
     return fail(Errc::denied, fmt::format("job {} has not started", path));
   if (job->life.state != JobState::run)

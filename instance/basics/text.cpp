@@ -17,7 +17,11 @@ constexpr std::size_t kLongestPath = 4096;  // bytes, as in an envelope
 }  // namespace
 
 std::string join(std::string_view path, JobId id) {
-  return fmt::format("{}/{}", path == "/" ? std::string_view() : path, id.value());
+  return join(path, std::to_string(id.value()));
+}
+
+std::string join(std::string_view path, std::string_view label) {
+  return fmt::format("{}/{}", path == "/" ? std::string_view() : path, label);
 }
 
 Result<std::string> resolve(const std::string& base, const std::string& path) {

@@ -12,6 +12,8 @@ namespace holon::instance {
 
 // "/" and 7 -> "/7", "/3" and 7 -> "/3/7".
 std::string join(std::string_view path, JobId id);
+// The same with the name of a job that people type: "/3" and "1.2" -> "/3/1.2".
+std::string join(std::string_view path, std::string_view label);
 
 // Resolves `path` of a request, seen from the instance `base`: "/3/7" stays, "7" is a child of it,
 // ".." its parent, "." itself. Errors: invalid_argument (a part that is no job id, more ".." than

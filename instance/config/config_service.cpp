@@ -157,11 +157,12 @@ Status ConfigService::try_out(const config::Config& next) const {
   qmanager::SchedulerConfig settings = next.scheduler;
   settings.tell_waits = false;
   settings.awaited = uses_.scheduler.config().awaited;
+  settings.job_text = uses_.scheduler.config().job_text;
   auto scheduler = qmanager::Scheduler::create(std::move(settings), store);
   if (!scheduler) return tl::unexpected(scheduler.error());
   const auto refused = [&](JobId id, const std::string& why) {
     return fail(Errc::denied, fmt::format("{}; nothing was changed", why),
-                "job " + uses_.jobs.path_of(id));
+                "job " + uses_.jobs.shown_path(id));
   };
   const Time now = reactor_.now();
   for (const auto& [id, job] : uses_.jobs.active()) {

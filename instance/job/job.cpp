@@ -144,7 +144,7 @@ struct Transition {
   bool operator()(const event::Exception& e) {
     if (!job.submitted || job.state == JobState::inactive) return false;
     if (e.severity > 0) return true;
-    job.cancelled = job.cancelled || e.type == "cancel";
+    job.cancelled = job.cancelled || is_cancel(e.type);
     if (job.exception.empty()) {
       job.exception = e.type;
       job.note = e.note;
@@ -346,10 +346,14 @@ Step next_step(const Lifecycle& job) {
   return Step::none;
 }
 
+bool is_cancel(const std::string& exception) {
+  return exception == "cancel" || exception == "others-failed";
+}
+
 std::string result_of(const Lifecycle& job) {
   if (job.state != JobState::inactive) return {};
   if (job.exception == "invalid") return "REJECTED";
-  if (job.exception == "cancel" || job.exception == "preempt") return "CANCELED";
+  if (is_cancel(job.exception) || job.exception == "preempt") return "CANCELED";
   if (job.exception == "timeout") return "TIMEOUT";
   if (!job.exception.empty() || !job.finished || job.status != 0) return "FAILED";
   return "COMPLETED";

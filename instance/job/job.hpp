@@ -115,7 +115,8 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 struct Exception {
-  // cancel, timeout, exec, abort, node-failure, alloc, instance, dependency, preempt
+  // cancel, others-failed, timeout, exec, abort, node-failure, alloc, instance, dependency,
+  // preempt, max-fails
   std::string type;
   int severity = 0;  // 0 is fatal, 7 a remark
   std::string note;  // a sentence for the user
@@ -326,6 +327,9 @@ Step next_step(const Lifecycle& job);
 // The next step for one part, for its agent: start, watch, kill or none.
 Step next_step(const Lifecycle& job, std::uint32_t rank);
 
+// Whether a fatal exception of this type is a cancel: somebody's, or because too many other tasks
+// of the array had failed (others-failed).
+bool is_cancel(const std::string& exception);
 // COMPLETED, FAILED, CANCELED, TIMEOUT or REJECTED; empty until the job is INACTIVE.
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.

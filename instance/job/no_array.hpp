@@ -5,6 +5,7 @@
 #include <string>
 
 #include "msg/instance.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::instance {
 
@@ -12,8 +13,8 @@ namespace holon::instance {
 inline std::string about_no_array(const msg::JobRecord& job) {
   if (job.array == 0)
     return fmt::format("job {} is no array: it has no tasks with indices", job.path);
-  return fmt::format("job {} is task {} of array {}; accepted is the id of the array", job.path,
-                     job.index, job.array);
+  return fmt::format("job {} is a task of array {}; accepted is the id of the array",
+                     msg::shown_path(job), job.array);
 }
 
 }  // namespace holon::instance

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <sstream>
 
 #include "base/checksum.hpp"
@@ -130,18 +131,33 @@ void JournalMark::keep(const KeptNumbers& numbers) {
   const std::size_t place = known->second;
   if (is_new) kept_.emplace_back();
   kept_[place] = numbers;
-  const std::string line = kept_line(numbers);
-  if (pwrite(fd_.get(), line.data(), line.size(), kept_offset(place)) < 0) return;
+  static_cast<void>(put(place, numbers));
 }
 
+bool JournalMark::put(std::size_t place, const KeptNumbers& numbers) const {
+  const std::string line = kept_line(numbers);
+  return pwrite(fd_.get(), line.data(), line.size(), kept_offset(place)) ==
+         static_cast<ssize_t>(line.size());
+}
+
+// The file is locked, so another one cannot take its place. Lines move towards its beginning, each
+// over one that is forgotten or has moved already, and only then is the end cut off: a broker that
+// is killed between two steps leaves each line that stays in one place at least.
 void JournalMark::forget_kept_but(std::size_t most) {
-  auto left = kept();
-  if (left.size() > most) left.erase(left.begin(), left.end() - static_cast<std::ptrdiff_t>(most));
-  if (left.size() == kept_.size()) return;                // and no line is damaged
-  if (ftruncate(fd_.get(), kept_offset(0)) != 0) return;  // a read-only disk
-  kept_.clear();
+  std::set<std::size_t> stay;  // places of the newest arrays
+  for (auto at = places_.rbegin(); at != places_.rend() && stay.size() < most; ++at)
+    if (at->first != 0) stay.insert(at->second);
+  if (stay.size() == kept_.size()) return;  // nor is a line damaged, or there twice
+  std::vector<KeptNumbers> left;
+  for (const std::size_t place : stay) {
+    // A disk that is read-only, or full.
+    if (place != left.size() && !put(left.size(), kept_[place])) return;
+    left.push_back(kept_[place]);
+  }
+  if (ftruncate(fd_.get(), kept_offset(left.size())) != 0) return;
+  kept_ = std::move(left);
   places_.clear();
-  for (const KeptNumbers& numbers : left) keep(numbers);
+  for (std::size_t place = 0; place < kept_.size(); ++place) places_[kept_[place].array] = place;
 }
 
 void JournalMark::write(const JournalProgress& progress) const {

@@ -56,13 +56,16 @@ class JournalMark {
   std::vector<KeptNumbers> kept() const;
   // Keeps the numbers of one more array, or new ones. Before the write() of the same commit.
   void keep(const KeptNumbers& numbers);
-  // Forgets all but the `most` newest arrays. O(arrays).
+  // Forgets all but the `most` newest arrays. A kill in the middle loses none of these. O(arrays).
   void forget_kept_but(std::size_t most);
   // One small write into the page cache. A failure is not reported: the commit was kept, and the
   // next one fails as well.
   void write(const JournalProgress& progress) const;
 
  private:
+  // Writes the line at this place. False: the disk did not take it.
+  bool put(std::size_t place, const KeptNumbers& numbers) const;
+
   transport::UniqueFd fd_;
   std::optional<JournalProgress> found_;
   std::vector<KeptNumbers> kept_;                // in the order of the file; array 0: damaged

@@ -62,6 +62,14 @@ std::string JobManager::path_of(JobId id) const {
   return join(path_, id);
 }
 
+std::string JobManager::shown_path(JobId id) const {
+  return join(path_, label_of(id));
+}
+
+JobText JobManager::job_text() const {
+  return [this](JobId id) { return label_of(id); };
+}
+
 ActiveJob* JobManager::find_mutable(JobId id) {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second;
@@ -312,7 +320,7 @@ Result<ActiveJob*> JobManager::find_active(JobId id) {
   if (ActiveJob* const job = find_mutable(id)) return job;
   const auto known = record(id);
   if (!known) return tl::unexpected(known.error());
-  return fail(Errc::denied, fmt::format("job {} is over: {}", path_of(id), known->result));
+  return fail(Errc::denied, fmt::format("job {} is over: {}", shown_path(id), known->result));
 }
 
 Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
@@ -330,7 +338,7 @@ Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
   }
   if (is_array(*job)) return set_urgency_of_array(*job, urgency, now), Status();
   if (job->life.state > JobState::sched)
-    return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
+    return fail(Errc::denied, fmt::format("job {} has started already", shown_path(id)));
   let_back(id);
   const bool unheard_of = unheard_of_.erase(id) != 0;
   const bool changes = job->life.urgency != urgency;
@@ -363,7 +371,7 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   const bool was_ending = job->life.state == JobState::cleanup;
   // A cancel keeps a job that is already ending from running again.
   const bool may_run_again = job->submission->wishes.requeue > 0 || job->life.preemption.requeue;
-  const bool ends_retries = type == "cancel" && may_run_again;
+  const bool ends_retries = is_cancel(type) && may_run_again;
   if (!was_ending || (ends_retries && !job->life.cancelled))
     post(*job, event::Exception{type, 0, note}, now);
   if (queued) {

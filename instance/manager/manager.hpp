@@ -278,8 +278,8 @@ class JobManager {
   // The shape of an array, active or over. Errors: not_found (no such job), invalid_argument (it is
   // no array).
   Result<ArrayShape> shape_of_array(JobId id) const;
-  // Those of the `count` numbers from `first` on whose tasks ended with one of these results:
-  // "FAILED,TIMEOUT". A row of many tasks is returned whole.
+  // Those of the `count` numbers from `first` on whose tasks ended with one of these results, or by
+  // one of these exceptions: "FAILED,TIMEOUT,others-failed". A row of many tasks is returned whole.
   Result<Idset> tasks_with_result(JobId first, std::uint64_t count,
                                   const std::string& results) const;
   // The active array that `job` is, or is a task of; nullptr: there is none.
@@ -300,6 +300,11 @@ class JobManager {
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
   const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
+  // The name of a job that people type and are told: "3", for a task of an array "1.2"; and the
+  // same within the tree, "/2/1.2". A number that is no job's is its own name. For a job that is
+  // over O(log) in the journal.
+  std::string label_of(JobId id) const;
+  std::string shown_path(JobId id) const;
   // How many agents run, or ran, tasks of the job. O(its events).
   std::size_t parts_of(JobId id) const;
   OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
@@ -344,6 +349,9 @@ class JobManager {
   JobId next_awaited(const Dependency& dependency) const;
   JobId next_awaited(const Dependency& dependency, const Idset& numbers) const;
   Standing standing_of_tasks(const Dependency& dependency, Time now) const;
+  // label_of() as base/text/job_words.hpp takes it.
+  JobText job_text() const;
+  std::string note_of_preemption(const Lifecycle& life) const;
   const ActiveJob* namesake_before(const ActiveJob& job) const;
   Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
   Standing standing_of(const ActiveJob& job, Time now) const;

@@ -91,14 +91,15 @@ bool asks_for_more(const Dependency& dependency) {
 Standing JobManager::standing_of(const ActiveJob& job, const Dependency& dependency,
                                  Time now) const {
   if (dependency.scheme == Dependency::Scheme::begin_time)
-    return judge(dependency, {}, clock_.wall(now));
+    return judge(dependency, {}, clock_.wall(now), job_text());
   if (!dependency.indices.empty()) return standing_of_tasks(dependency, now);
   if (dependency.scheme != Dependency::Scheme::singleton)
-    return judge(dependency, state_of_target(dependency.job, asks_for_more(dependency)), now);
+    return judge(dependency, state_of_target(dependency.job, asks_for_more(dependency)), now,
+                 job_text());
   const ActiveJob* other = namesake_before(job);
   if (other == nullptr) return {};
-  return {Standing::Verdict::open,
-          fmt::format("waits for job {}, which has the same name, to end", other->id.value())};
+  return {Standing::Verdict::open, fmt::format("waits for {}, which has the same name, to end",
+                                               job_in_words(other->id, job_text()))};
 }
 
 // A job may wait for thousands of jobs, and is looked at as each of them ends: dependencies that

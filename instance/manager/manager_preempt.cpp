@@ -12,16 +12,16 @@
 namespace holon::instance {
 namespace {
 
-std::string note_of(const Lifecycle& life) {
-  return fmt::format("job {} takes its place", life.preemption.by);
-}
-
 // Neither an instance runs again, nor a job that has read input which its client sent once.
 bool may_run_again(const Submission& what) {
   return !what.is_instance && what.input_tasks.empty();
 }
 
 }  // namespace
+
+std::string JobManager::note_of_preemption(const Lifecycle& life) const {
+  return job_in_words(JobId(life.preemption.by), job_text()) + " takes its place";
+}
 
 // A job that is already being ended gives its place anyhow.
 void JobManager::preempt(const qmanager::Preempt& decision, Time now) {
@@ -44,14 +44,14 @@ void JobManager::end_preempted(Time now) {
     const ActiveJob* const job = find(id);
     const bool ends = job != nullptr && job->life.state == JobState::run &&
                       job->life.preemption.by != 0 && job->life.preemption.end <= now;
-    if (ends) raise(id, "preempt", note_of(job->life), now);
+    if (ends) raise(id, "preempt", note_of_preemption(job->life), now);
   }
 }
 
 // A job that fails after it was told has given its place; one that ends well is complete.
 void JobManager::note_given_place(ActiveJob& job, Time when) {
   if (job.life.preemption.by == 0 || job.life.state != JobState::run) return;
-  post(job, event::Exception{"preempt", 0, note_of(job.life)}, when);
+  post(job, event::Exception{"preempt", 0, note_of_preemption(job.life)}, when);
 }
 
 Status JobManager::restore_preemption(const ActiveJob& job, Time now) {

@@ -2,7 +2,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -92,55 +91,16 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
       !waits.empty())
     r.reason += (r.reason.empty() ? "" : "; ") + waits;
   if (const auto& told = job.life.preemption; told.by != 0 && job.life.state == JobState::run)
-    r.reason = fmt::format("job {} takes its place: it is ended at {}{}", told.by,
+    r.reason = fmt::format("{}: it is ended at {}{}", note_of_preemption(job.life),
                            time_text(clock_.wall(told.end), clock_.wall(told.end)),
                            told.requeue ? ", and waits for another run" : "");
   if (!why_read_only_.empty() && is_pending(job.life.state)) r.reason = why_read_only_;
   return r;
 }
 
-namespace {
-
-// "3", or "1.2" for a task of an array: nobody knows the number that the task has among the jobs.
-std::string label_in(const JobManager& jobs, JobId id) {
-  const ActiveJob* const job = jobs.find(id);
-  const auto index =
-      job != nullptr && is_array_task(*job) ? array_index(*job->submission, id) : std::nullopt;
-  return index ? fmt::format("{}.{}", array_of(*job).value(), *index) : std::to_string(id.value());
-}
-
-// The scheduler knows only numbers: after "job" and "jobs" each is replaced by what people type.
-std::string with_labels(const JobManager& jobs, std::string_view reason) {
-  constexpr std::string_view kDigits = "0123456789", kComma = ", ";
-  std::string text;
-  bool is_number = false;  // a job's number begins here
-  while (!reason.empty()) {
-    std::size_t taken = 1;
-    if (is_number) {
-      taken = std::min(reason.find_first_not_of(kDigits), reason.size());
-      const auto id = std::strtoull(std::string(reason.substr(0, taken)).c_str(), nullptr, 10);
-      text += label_in(jobs, JobId(id));
-    } else {
-      text += reason.front();
-    }
-    reason.remove_prefix(taken);
-    const bool is_list = is_number && reason.starts_with(kComma);
-    const std::string_view next = is_list ? reason.substr(kComma.size()) : reason;
-    const bool is_named = is_list || ((" " + text).ends_with(" job ") || text.ends_with("(job ") ||
-                                      (" " + text).ends_with(" jobs "));
-    is_number = is_named && !next.empty() && kDigits.find(next.front()) != std::string_view::npos;
-    if (!is_number || !is_list) continue;
-    text += kComma;
-    reason = next;
-  }
-  return text;
-}
-
-}  // namespace
-
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
-  if (outlook) r.reason = with_labels(*this, outlook->reason);
+  if (outlook) r.reason = outlook->reason;
   if (const std::string help = help_for(job.id); outlook && !help.empty())
     r.reason += (r.reason.empty() ? "" : "; ") + help;
   if (gates_.closed(r.queue, QueueGates::Gate::start)) {
@@ -151,7 +111,7 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
     r.reason = fmt::format(
         "the broker failed twice in a row while it looked at this job, and has set it aside; "
         "`holon urgency {} {}` lets it try again",
-        job.id.value(), qmanager::kUrgencyDefault);
+        label_of(job.id), qmanager::kUrgencyDefault);
   if (outlook && outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
 }
 

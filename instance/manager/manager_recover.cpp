@@ -68,7 +68,7 @@ Status JobManager::take_up_running(const Beginning& beginning, Time now) {
 }
 
 Error JobManager::condemn(JobId id, const Error& why) {
-  return journal_.condemn({why.code, fmt::format("job {}: {}", id.value(), to_string(why)), {}});
+  return journal_.condemn({why.code, fmt::format("job {}: {}", label_of(id), to_string(why)), {}});
 }
 
 // The submitters were told these numbers: a record under each says what is known.
@@ -145,7 +145,7 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
       torn.insert(job->first);
       if (sound)
         sound = fail(next.error().code,
-                     fmt::format("job {}: {}", job->first.value(), next.error().what), "journal");
+                     fmt::format("job {}: {}", label_of(job->first), next.error().what), "journal");
     }
   });
   if (!replayed && replayed.error().code == Errc::invalid_argument)

@@ -12,7 +12,7 @@
 namespace holon::instance {
 
 Status JobManager::may_suspend(const ActiveJob& job) const {
-  const std::string path = path_of(job.id);
+  const std::string path = shown_path(job.id);
   const auto no = [](std::string why) { return fail(Errc::denied, std::move(why)); };
   if (is_array(job))
     return no(fmt::format("job {0} is an array: tasks of it can be suspended ({0}.1)", path));

@@ -85,7 +85,7 @@ Status JobManager::restore_updates(Time now) {
 }
 
 Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& ask) const {
-  const std::string path = path_of(job.id);
+  const std::string path = shown_path(job.id);
   if (job.life.state > JobState::run)
     return fail(Errc::denied, fmt::format("job {} is being ended", path));
   const bool is_more =
@@ -97,13 +97,13 @@ Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& as
     return fail(Errc::denied,
                 fmt::format("the broker has set job {0} aside; `holon urgency {0} {1}` lets it try "
                             "again",
-                            job.id.value(), qmanager::kUrgencyDefault));
+                            label_of(job.id), qmanager::kUrgencyDefault));
   return {};
 }
 
 Status JobManager::fits_in_time(const ActiveJob& job, const Submission& submission,
                                 Time now) const {
-  const std::string path = path_of(job.id);
+  const std::string path = shown_path(job.id);
   if (job.life.state != JobState::run) {
     const std::string why = too_late(submission, now);
     return why.empty() ? Status() : fail(Errc::unsatisfiable, fmt::format("job {}: {}", path, why));
@@ -132,7 +132,7 @@ Result<JobManager::Change> JobManager::planned_change(JobId id, const msg::Updat
   const auto job = find_active(id);
   if (!job) return tl::unexpected(job.error());
   if (auto may = may_change(**job, ask); !may) return tl::unexpected(may.error());
-  auto update = update_of(ask, **job, path_of(id));
+  auto update = update_of(ask, **job, shown_path(id));
   if (!update) return tl::unexpected(update.error());
   Change change{*job, *update, (*job)->submission};
   if (changes_nothing(*update)) return change;
@@ -140,7 +140,7 @@ Result<JobManager::Change> JobManager::planned_change(JobId id, const msg::Updat
   if (made == nullptr) {
     auto again = remade(**job, *merged((*job)->life.updates, *update).all, now);
     if (!again)
-      return fail(again.error().code, fmt::format("job {}: {}", path_of(id), again.error().what),
+      return fail(again.error().code, fmt::format("job {}: {}", shown_path(id), again.error().what),
                   again.error().where);
     made = std::move(*again);
   }
@@ -163,7 +163,7 @@ Status JobManager::take_change(Change& change, Time now) {
   const auto taken = scheduler_.replace(request_of(changed), now);
   if (!taken) return tl::unexpected(not_taken(*change.submission, taken.error()));
   if (!*taken) return {};
-  return fail(Errc::unsatisfiable, fmt::format("job {}: {}", path_of(job.id), (*taken)->reason));
+  return fail(Errc::unsatisfiable, fmt::format("job {}: {}", shown_path(job.id), (*taken)->reason));
 }
 
 // The scheduler takes the old request again: nothing has happened in between.
@@ -211,7 +211,7 @@ Status JobManager::update(const msg::UpdateRequest& ask, Time now) {
       return fail(Errc::unsupported,
                   fmt::format("job {} is an array, or a task of one: urgency alone can be changed "
                               "(holon urgency)",
-                              path_of(JobId(id))));
+                              shown_path(JobId(id))));
     auto change = planned_change(JobId(id), ask, known, now);
     if (!change) return tl::unexpected(change.error());
     changes.push_back(std::move(*change));

@@ -123,7 +123,8 @@ Result<std::vector<JobId>> jobs_asked(const JobManager& jobs,
   for (const auto id : ids) {
     const ActiveJob* const job = jobs.find(JobId(id));
     if (job == nullptr || job->life.state > JobState::sched)
-      return fail(Errc::not_found, fmt::format("job {} does not wait", id), "ids");
+      return fail(Errc::not_found, fmt::format("job {} does not wait", jobs.label_of(JobId(id))),
+                  "ids");
     all.push_back(JobId(id));
   }
   if (ids.empty())
@@ -144,7 +145,7 @@ msg::WhatIfStart PolicyService::about(JobId id, Time as_it_is, Time then) const 
   const ActiveJob& job = *uses_.jobs.find(id);
   msg::WhatIfStart start;
   start.id = id.value();
-  start.path = uses_.jobs.path_of(id);
+  start.path = uses_.jobs.shown_path(id);
   start.name = job.submission->name;
   start.user = job.life.user;
   start.queue = job.submission->queue.empty() ? uses_.scheduler.config().default_queue

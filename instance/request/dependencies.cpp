@@ -96,16 +96,17 @@ Result<std::vector<Dependency>> read_dependencies(const json& system) {
   return all;
 }
 
-Standing judge(const Dependency& dependency, const TargetState& target, Time now) {
-  const std::string id = target.name.empty() ? std::to_string(dependency.job.value()) : target.name;
+Standing judge(const Dependency& dependency, const TargetState& target, Time now,
+               const JobText& text) {
+  const JobId job = target.job.value() == 0 ? dependency.job : target.job;
   const bool over = !target.result.empty();
   const bool completed = target.result == "COMPLETED";
   const auto never = [&](std::string_view why) -> Standing {
-    return {Verdict::impossible,
-            fmt::format("{} can never be met: job {} {}", dependency.text, id, why)};
+    return {Verdict::impossible, fmt::format("{} can never be met: {} {}", dependency.text,
+                                             job_in_words(job, text), why)};
   };
   const auto waits = [&](std::string_view what) -> Standing {
-    return {Verdict::open, fmt::format("waits for job {} to {}", id, what)};
+    return {Verdict::open, fmt::format("waits for {} to {}", job_in_words(job, text), what)};
   };
   switch (dependency.scheme) {
     case Scheme::after:

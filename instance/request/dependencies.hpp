@@ -13,6 +13,7 @@
 #include "base/idset.hpp"
 #include "base/result.hpp"
 #include "base/strong.hpp"
+#include "base/text/job_words.hpp"
 #include "base/time.hpp"
 
 namespace holon::instance {
@@ -45,7 +46,7 @@ Result<std::vector<Dependency>> read_dependencies(const nlohmann::json& system);
 struct TargetState {
   bool started = false;
   std::string result = {};  // empty: the job is active
-  std::string name = {};    // "7.12"; empty: the number in the dependency
+  JobId job{};              // the task of an array that is meant; 0: the job that is named
   bool fell = false;        // the job never ran, as its own dependency cannot be met any more
 };
 
@@ -56,7 +57,8 @@ struct Standing {
   std::string text;  // what is missing, or why it will never happen
 };
 // Judges begin_time, and the schemes that name a job, except aftercorr.
-Standing judge(const Dependency& dependency, const TargetState& target, Time now);
+Standing judge(const Dependency& dependency, const TargetState& target, Time now,
+               const JobText& text);
 
 // Which jobs wait for which job or time: the jobs to look at when a job starts or ends.
 class WaitingRoom {

@@ -128,6 +128,9 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   settings.wall_time = [&clock](Time when) { return clock.wall(when); };
   settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
   const auto made = std::make_shared<const Instance*>();  // set once the instance exists
+  settings.job_text = [made](JobId job) {
+    return *made == nullptr ? std::to_string(job.value()) : (*made)->jobs.label_of(job);
+  };
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
   if (grows) settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
@@ -206,7 +209,7 @@ TaskSettings Instance::task_settings() {
 // Reported once a user and minute: each of an array's million tasks may name another's files.
 void Instance::task_denied(const ActiveJob& job, const std::string& why) {
   const std::string& user = job.life.user;
-  const std::string named = fmt::format("job {}", job.id.value());
+  const std::string named = fmt::format("job {}", jobs.label_of(job.id));
   const std::string line = refusals.note("a task of user " + user, named + ": " + why, clock.now());
   if (line.empty()) return;
   spdlog::warn(line);

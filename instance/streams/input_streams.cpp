@@ -34,10 +34,10 @@ void InputStreams::take(const transport::Request& request) {
   }
   if (job->submission->input_tasks.empty())
     return request.fail(
-        {Errc::denied, "its standard input does not come from a client", jobs_.path_of(id)});
+        {Errc::denied, "its standard input does not come from a client", jobs_.shown_path(id)});
   if (all_parts_started(job->life)) return pass_on(request, *piece);
   if (!piece->data.empty() || piece->end)
-    return request.fail({Errc::busy, "it has not started yet", jobs_.path_of(id)});
+    return request.fail({Errc::busy, "it has not started yet", jobs_.shown_path(id)});
   std::erase_if(waiting_, [](const Waiting& one) { return one.request.done(); });
   waiting_.push_back({request, id});
 }

@@ -226,7 +226,7 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
     return Reject{id, fmt::format("there is no advance reservation {}", job.advance.value())};
   if (s.jobs().find(id) != nullptr || s.advances().of_job->contains(id) ||
       s.advances().all.contains(id))
-    return fail(Errc::exists, fmt::format("job {} is here already", id.value()));
+    return fail(Errc::exists, job_in_words(id, s.config().job_text) + " is here already");
   const AdvanceRequest& advance = found->second.request;
   if (!may_use(advance, job.user))
     return Reject{id, fmt::format("advance reservation {} is not for user \"{}\"",

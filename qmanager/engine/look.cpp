@@ -16,14 +16,12 @@ namespace holon::qmanager {
 
 namespace {
 
-std::string on_its_units(JobId number, const Advance& advance) {
-  std::string who;
-  for (const JobId id : advance.intruders)
-    who += fmt::format("{}{}", who.empty() ? "" : ", ", id.value());
+std::string on_its_units(const SchedulerConfig& config, JobId number, const Advance& advance) {
+  const std::vector<JobId>& who = advance.intruders;
   if (who.empty()) return {};
-  return fmt::format("; {} {}, past the limit, still {} units of advance reservation {}",
-                     advance.intruders.size() == 1 ? "job" : "jobs", who,
-                     advance.intruders.size() == 1 ? "uses" : "use", number.value());
+  return fmt::format("; {}, past the limit, still {} units of advance reservation {}",
+                     jobs_in_words(who, who.size(), config.job_text),
+                     who.size() == 1 ? "uses" : "use", number.value());
 }
 
 }  // namespace
@@ -38,7 +36,7 @@ Status Scheduler::check_waits(JobId id) const {
   if (const Scheduler* inner = s.advances().within(id)) return inner->check_waits(id);
   const Job* job = s.jobs().find(id);
   if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not pending");
   return {};
 }
 
@@ -52,7 +50,7 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
       within->reason =
           fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
     else if (within)
-      within->reason += on_its_units(number, advance);
+      within->reason += on_its_units(s.config(), number, advance);
     return within;
   }
   if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
@@ -81,7 +79,8 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
   if (const Scheduler* inner = s.advances().within(id)) return inner->priority(id, now);
   const Job* job = s.jobs().find(id);
-  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  if (job == nullptr)
+    return fail(Errc::not_found, "there is no " + job_in_words(id, s.config().job_text));
   PriorityBreakdown breakdown = priority_of(s.config().priority, *s.accounts().fairshare, *job,
                                             s.queues().length_of(*job), now);
   breakdown.fixed = job->fixed_priority || job->request.urgency == kUrgencyExpedite ||
@@ -228,7 +227,7 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) const {
 namespace {
 
 // Why no new job of the queue could start now; empty: that depends on the job.
-std::string why_closed(const Queue& queue) {
+std::string why_closed(const SchedulerConfig& config, const Queue& queue) {
   if (!queue.enabled) return "it takes no jobs now";
   if (!queue.started) return "it is stopped";
   const std::int64_t depth = queue.config.queue_depth;
@@ -237,7 +236,8 @@ std::string why_closed(const Queue& queue) {
                        depth == 1 ? "waiting job is" : fmt::format("{} waiting jobs are", depth),
                        depth);
   if (!queue.policy.backfill && queue.walk.blocked_by.value() != 0)
-    return fmt::format("first come, first served: job {} waits", queue.walk.blocked_by.value());
+    return fmt::format("first come, first served: {} waits",
+                       job_in_words(queue.walk.blocked_by, config.job_text));
   return {};
 }
 
@@ -251,8 +251,9 @@ std::vector<Window> Scheduler::windows(Time now) const {
 
 std::vector<ClosedQueue> Scheduler::closed_queues(Time now) const {
   std::vector<ClosedQueue> closed;
-  for (const Queue& queue : asked(now).state_->queues().all)
-    if (std::string reason = why_closed(queue); !reason.empty())
+  const State& s = *asked(now).state_;
+  for (const Queue& queue : s.queues().all)
+    if (std::string reason = why_closed(s.config(), queue); !reason.empty())
       closed.push_back({queue.name, std::move(reason)});
   return closed;
 }

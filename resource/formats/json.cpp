@@ -6,18 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text/text_place.hpp"
+
 namespace holon::resource {
 namespace {
-
-// The place of a byte as "line 3, column 7", both from 1.
-std::string place(std::string_view bytes, std::size_t at) {
-  at = std::min(at, bytes.size());
-  const auto before = bytes.substr(0, at);
-  const auto line = std::ranges::count(before, '\n') + 1;
-  const auto newline = before.rfind('\n');
-  const auto column = newline == std::string_view::npos ? at + 1 : at - newline;
-  return fmt::format("line {}, column {}", line, column);
-}
 
 // The place and reason for which a document is not worth parsing.
 struct Flaw {
@@ -51,14 +43,6 @@ std::optional<Flaw> flaw_of(std::string_view bytes) {
   return std::nullopt;
 }
 
-// nlohmann's words without its "[json.exception...] parse error at line 1, column 2: " in front.
-std::string reason(std::string_view text) {
-  if (const auto at = text.find("syntax error"); at != text.npos)
-    return std::string(text.substr(at));
-  if (const auto at = text.find("] "); at != text.npos) text.remove_prefix(at + 2);
-  return std::string(text);
-}
-
 std::string_view kind_of(const Json& value) {
   return value.is_number_float() ? "a fraction" : value.type_name();
 }
@@ -80,14 +64,14 @@ std::string escaped_key(std::string_view key) {
 
 Result<Json> parse_json(std::string_view bytes) {
   if (auto flaw = flaw_of(bytes))
-    return fail(Errc::invalid_argument, std::move(flaw->what), place(bytes, flaw->at));
+    return fail(Errc::invalid_argument, std::move(flaw->what), text_of(place_in(bytes, flaw->at)));
   try {
     return Json::parse(bytes);
   } catch (const Json::parse_error& error) {
-    return fail(Errc::invalid_argument, "not JSON: " + reason(error.what()),
-                place(bytes, error.byte == 0 ? 0 : error.byte - 1));
+    return fail(Errc::invalid_argument, words_of_json_error(error.what()),
+                text_of(place_in(bytes, place_of_json_error(error.byte))));
   } catch (const Json::exception& error) {  // a number beyond every type
-    return fail(Errc::invalid_argument, "not JSON: " + reason(error.what()), "line 1, column 1");
+    return fail(Errc::invalid_argument, words_of_json_error(error.what()), text_of(TextPlace()));
   }
 }
 

@@ -1,4 +1,4 @@
-// json_text.hpp - values of a JSON text, and where in it a fault is.
+// json_text.hpp - values of a JSON text, or at which byte of it a fault is.
 #pragma once
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
@@ -6,15 +6,9 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/text/text_place.hpp"
 
 namespace holon::sim {
-
-// The place of a byte in a text, both from 1.
-struct TextPlace {
-  std::size_t line = 1, column = 1;
-};
-TextPlace place_in(std::string_view text, std::size_t at);
-std::string text_of(const TextPlace& place);  // "line 3, column 7"
 
 // The fault in a text that should be one JSON value, and its byte.
 struct JsonFault {

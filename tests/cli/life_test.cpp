@@ -171,8 +171,9 @@ msg::JobEvent event(std::uint64_t id, std::string name, std::string context = "{
 TEST(JobTracker, CountsByEventsAndNamesFailures) {
   JobTracker tracker({1, 2, 3, 4});
   std::vector<std::string> failures;
-  tracker.on_failure = [&](std::uint64_t id, const std::string& why) {
-    failures.push_back("job " + std::to_string(id) + ": " + why);
+  tracker.on_failure = [&](const FailedJob& job) {
+    failures.push_back("job " + (job.label.empty() ? std::to_string(job.id) : job.label) + ": " +
+                       job.why);
   };
   EXPECT_FALSE(tracker.take(event(9, "start"))) << "it is nobody's";
   for (const std::uint64_t id : {1, 2, 3}) tracker.take(event(id, "start"));
@@ -199,8 +200,9 @@ TEST(JobTracker, CountsByEventsAndNamesFailures) {
 TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   JobTracker tracker({1, 2, 9});
   std::vector<std::string> failures;
-  tracker.on_failure = [&](std::uint64_t id, const std::string& why) {
-    failures.push_back("job " + std::to_string(id) + ": " + why);
+  tracker.on_failure = [&](const FailedJob& job) {
+    failures.push_back("job " + (job.label.empty() ? std::to_string(job.id) : job.label) + ": " +
+                       job.why);
   };
   EXPECT_EQ(tracker.counts(), (ProgressCounts{3, 0, 0, 0})) << "what they are is not known yet";
   msg::JobRecord array, task;
@@ -209,6 +211,7 @@ TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   array.tasks = array.tasks_pending = 100;
   task.id = 9;
   task.array = 7;
+  task.index = 1;
   task.state = "SCHED";
   tracker.take(array);
   tracker.take(task);
@@ -238,7 +241,7 @@ TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
   EXPECT_EQ(tracker.counts(), (ProgressCounts{0, 0, 102, 4}));
   EXPECT_THAT(failures,
               ElementsAre("job 1: 1 of 100 tasks failed",
-                          "job 1: 2 of 100 tasks failed, 1 cancelled", "job 9: exit code 3"));
+                          "job 1: 2 of 100 tasks failed, 1 cancelled", "job 7.1: exit code 3"));
 }
 
 msg::EventsPart part_of_events(std::vector<msg::JobEvent> events, std::string cursor) {
@@ -354,6 +357,24 @@ TEST(Watch, OfAllGoesByTheInstancesOwnCounts) {
   EXPECT_EQ(ran.err, "") << "what was asked for is on standard output, for a file or a pipe";
   EXPECT_THAT(ran.out, HasSubstr("job 3: cancel\n"));
   EXPECT_THAT(ran.out, testing::EndsWith("100%  3 of 3 ended, 1 failed\n"));
+}
+
+// Events know numbers alone, and that of a task of an array says nothing to anybody.
+TEST(Watch, OfAllNamesATaskThatFailedAsItIsTyped) {
+  FakeBroker broker;
+  msg::JobRecord task;
+  task.id = 3;
+  task.array = 1;
+  task.index = 2;
+  broker.answer("jobs", msg::JobsReply{{task}, ""});
+  broker.handle("events", [](const transport::Request& request) {
+    msg::EventsPart part = part_of_events(
+        {event(3, "start"), event(3, "finish", R"({"status":768})"), event(3, "clean")}, "a.1.0");
+    part.node.emplace_back();
+    request.send(transport::pack(part));
+  });
+  broker.start();
+  EXPECT_THAT(run_cli({"watch"}).out, HasSubstr("job 1.2: exit code 3\n"));
 }
 
 msg::JobRecord ended(std::uint64_t id, const std::string& user, const std::string& result) {

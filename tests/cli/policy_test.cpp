@@ -298,6 +298,7 @@ TEST(LivePolicyVerbs, ShowOfABuiltInOneHasNoText) {
 msg::WhatIfStart start_of(std::uint64_t id, std::int64_t now, std::int64_t then) {
   msg::WhatIfStart start;
   start.id = id;
+  start.path = "/1." + std::to_string(id - 1);  // a task of array 1
   start.name = "fit";
   start.user = "ada";
   start.queue = "default";
@@ -333,7 +334,7 @@ TEST(LivePolicyVerbs, WhatIfIsATableOrASentence) {
   other.answer("policy.what-if", reply);
   other.start();
   const Ran one = run_cli({"policy", "what-if", "mine.lua", "7"});
-  EXPECT_THAT(one.out, ::testing::StartsWith("with mine.lua job 7 would start at ")) << one.err;
+  EXPECT_THAT(one.out, ::testing::StartsWith("with mine.lua job 1.6 would start at ")) << one.err;
   EXPECT_EQ(other.last<msg::WhatIfRequest>("policy.what-if").ids, std::vector<std::uint64_t>{7});
 }
 

@@ -28,9 +28,9 @@ msg::Explained waiting() {
   job.position = 2;
   job.considered = 12;
   job.pending = 40;
-  job.in_the_way = {{3, "sim", "ann", "RUN", "node[0-3]", 0, "job", 0},
-                    {5, "big", "bob", "SCHED", "", 0, "job", 0},
-                    {9, "maint", "root", "", "node7", 90'061'000, "advance", 86'461'000}};
+  job.in_the_way = {{3, "/3", "sim", "ann", "RUN", "node[0-3]", 0, "job", 0},
+                    {5, "/1.4", "big", "bob", "SCHED", "", 0, "job", 0},
+                    {9, "", "maint", "root", "", "node7", 90'061'000, "advance", 86'461'000}};
   job.remedies = {{"limit", 300'000, "", 0.2, "a time limit of 5m or less"},
                   {"size", 2, "", 0.5, "2 nodes instead of 4"}};
   return job;
@@ -49,7 +49,7 @@ TEST(Explain, ShowsTheReasonWhoIsInTheWayAndWhatWouldHelp) {
             "asks for    4 nodes, 32 cores for 30m00s\n"
             "place       2 before it in queue default; the last pass looked at 12 of 40\n"
             "in the way  job 3  sim on node[0-3], without an end\n"
-            "            job 5  big, in front of it\n"
+            "            job 1.4  big, in front of it\n"
             "            advance reservation 9  maint on node7 from 1970-01-02 00:01 until "
             "1970-01-02 01:01\n"
             "would start with a time limit of 5m or less (gives up 20 %)\n"
@@ -139,7 +139,8 @@ msg::PlanPart plan() {
                  0,
                  {{"matlab", 1}},
                  {{"/c/n0/core10", 1, true}, {"/c/n0/core2", 1, true}}};
-  msg::Span waits{7, "/7", "wide", "ann", "default", "reservation", 61'000, 0, "", 0, 4, 0, {}, {}};
+  msg::Span waits{7, "/2/1.6", "wide", "ann", "default", "reservation", 61'000, 0, "",
+                  0, 4,        0,      {},    {}};
   return {1'000, {waits, runs}};
 }
 
@@ -153,7 +154,7 @@ TEST(Plan, IsATableInOrderOfTime) {
   EXPECT_EQ(ran.out,
             "FROM      TO        JOB  NAME  KIND         NODES  CORES  POOLS     WHERE\n"
             "00:00:01  00:01:01    3  sim   allocation       1      2  matlab 1  n0\n"
-            "00:01:01  no end      7  wide  reservation             4            wherever there is "
+            "00:01:01  no end    1.6  wide  reservation             4            wherever there is "
             "room then\n");
 }
 
@@ -167,7 +168,7 @@ TEST(Plan, ByVertexCountsNumbersAsNumbersAndShowsPools) {
             "VERTEX        AMOUNT  FROM      TO        JOB  NAME  KIND\n"
             "/c/n0/core2        1  00:00:01  00:01:01    3  sim   allocation\n"
             "/c/n0/core10       1  00:00:01  00:01:01    3  sim   allocation\n"
-            "any cores          4  00:01:01  no end      7  wide  reservation\n"
+            "any cores          4  00:01:01  no end    1.6  wide  reservation\n"
             "matlab             1  00:00:01  00:01:01    3  sim   allocation\n");
   EXPECT_TRUE(broker.last<msg::PlanRequest>("plan").vertices);
 }

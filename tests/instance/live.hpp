@@ -1,5 +1,5 @@
 // live.hpp - a real instance for a test: `holon start --bg` in a directory of its own, asked over
-// its socket, and looked at through /proc. Ends with the test, whatever the test did to it. What
+// its socket, and looked at through /proc. Ends with the test, whatever the test did to it, and whatever ends the test. What
 // takes long to compile is in tests/support/live.cpp.
 #pragma once
 #include <gtest/gtest.h>

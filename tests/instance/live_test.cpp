@@ -100,7 +100,7 @@ TEST_F(LiveInstance, ACommandThatIsNotThereFailsWithTheReason) {
 TEST_F(LiveInstance, AttachStreamsTheOutputToItsEnd) {
   const Live& live = shared({"--resources", "node=1/core=1"});
   const auto id = live.job(live.gated("gate"));
-  auto client = transport::BlockingClient::connect(live.uri(), 5000);
+  auto client = transport::BlockingClient::connect(live.uri(), 30'000);
   ASSERT_TRUE(client);
   live.when_running(id);
   live.release("gate");
@@ -124,7 +124,7 @@ TEST_F(LiveInstance, AttachStreamsTheOutputToItsEnd) {
 TEST_F(LiveInstance, WatchTellsEveryEventOnce) {
   const Live& live = shared({"--resources", "node=1/core=1"});
   const auto id = live.job(live.gated("gate"));
-  auto client = transport::BlockingClient::connect(live.uri(), 5000);
+  auto client = transport::BlockingClient::connect(live.uri(), 30'000);
   ASSERT_TRUE(client);
   std::vector<std::string> names;
   const auto ended = client->stream<msg::JobEvent>("job.watch", msg::WatchRequest{{id}, false}, "",
@@ -151,7 +151,7 @@ TEST_F(LiveInstance, RubbishIsAnsweredWithAnError) {
                                             "\xa5hello",
                                             std::string(1000, '\x91'),
                                             "\xdf\xff\xff\xff\xff"};
-  auto client = transport::BlockingClient::connect(live.uri(), 5000);
+  auto client = transport::BlockingClient::connect(live.uri(), 30'000);
   ASSERT_TRUE(client);
   for (const auto& topic : topics)
     for (const auto& bytes : rubbish)

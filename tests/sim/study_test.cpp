@@ -117,6 +117,29 @@ TEST(Study, JsonHasAnObjectAPolicy) {
             "job,submit,procs,req,run,start\n1,0,2,4,4,0\n2,0,3,2,2,4\n3,0,1,4,4,0\n4,1,1,9,8,6\n");
 }
 
+// Whole seconds would be 0, below the mean.
+TEST(Study, ShowsTenthsOfWaitsWhereTimesHaveFractions) {
+  const auto trace = read_json_lines(
+      "{\"submit\":0,\"procs\":2,\"run\":0.4}\n{\"submit\":0,\"procs\":1,\"run\":1}\n"
+      "{\"submit\":0,\"procs\":1,\"run\":1}\n",
+      {});
+  ASSERT_TRUE(trace);
+  const auto runs = run_study(trace->workload, plan_for({"fcfs"}, 2));
+  ASSERT_TRUE(runs) << to_string(runs.error());
+  const std::string waits = "        0.3       0.4        0.4        0.4 ";
+  EXPECT_NE(metrics_summary(*runs).find(waits), std::string::npos) << metrics_summary(*runs);
+  const std::string of_small = "1                 2        0.4       0.4        0.4        0.4 ";
+  EXPECT_NE(metrics_table(*runs).find(of_small), std::string::npos) << metrics_table(*runs);
+}
+
+TEST(Study, ShowsWholeSecondsWhereTimesHaveNoFractions) {
+  const auto runs = run_study(small(), plan_for({"fcfs"}, 3));
+  ASSERT_TRUE(runs);
+  EXPECT_NE(metrics_summary(*runs).find("        2.2         2          5          5 "),
+            std::string::npos)
+      << metrics_summary(*runs);
+}
+
 TEST(Study, AnUnknownPolicyIsRefusedWithWhatIsAccepted) {
   const auto runs = run_study(small(), plan_for({"fcfs", "lottery"}, 3));
   ASSERT_FALSE(runs);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "resource/jobspec/jobspec.hpp"
+#include "tests/support/guardian.hpp"
 
 namespace holon::instance::testing {
 
@@ -228,7 +229,9 @@ void Live::release(const std::string& gate) const {
 
 std::string Live::new_dir() {
   std::string name = ::testing::TempDir() + "holon-live-XXXXXX";
-  return mkdtemp(name.data());
+  const std::string dir = mkdtemp(name.data());
+  tests::end_with_this_process("XDG_STATE_HOME=" + dir + "/home", dir);
+  return dir;
 }
 
 }  // namespace holon::instance::testing

@@ -111,7 +111,51 @@ TEST(Arrays, WhatFailedIsRetriedWithItsIndicesAndEntries) {
             "  5  COMPLETED\n5.2  COMPLETED\n");
   const Ran none = sandbox.run({"retry", "5", "--failed"});
   EXPECT_NE(none.code, 0);
-  EXPECT_THAT(none.err, HasSubstr("none of its 1 tasks has failed"));
+  EXPECT_THAT(none.err, HasSubstr("none of these tasks has failed"));
+}
+
+// As `parallel --resume-failed`: what failed, and what never ran because of that.
+TEST(Arrays, WhatMaxFailsCancelledIsRetriedWithWhatFailed) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "--max-fails", "0", "--max-running", "1", "--array", "1-6", "sh", "-c",
+              "until [ -e go ]; do sleep 0.05; done; [ -e good ] || [ $HOLON_ARRAY_INDEX != 2 ]"});
+  sandbox.ok({"cancel", "1.6"});  // somebody did not want it
+  sandbox.write_file("go", "");
+  EXPECT_EQ(sandbox.run({"job", "wait", "1", "--quiet"}).code, 1);
+  sandbox.write_file("good", "");
+  const std::string again = sandbox.ok({"retry", "1", "--failed"});
+  const std::string id = again.substr(0, again.find('\n'));
+  sandbox.ok({"job", "wait", id});
+  EXPECT_EQ(sandbox.ok({"jobs", id, "--tasks", "--format", "id,state"}),
+            "  ID  STATE\n   8  COMPLETED\n8.2  COMPLETED\n8.3  COMPLETED\n8.4  COMPLETED\n"
+            "8.5  COMPLETED\n");
+}
+
+TEST(Arrays, TasksAreRetriedByTheirIndices) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "sh", "-c", "echo $HOLON_ARRAY_INDEX $1; [ -e good ] || [ $1 != b ]", "sh",
+              ":::", "a", "b", "c"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1", "--quiet"}).code, 1);
+  sandbox.write_file("good", "");
+  EXPECT_EQ(sandbox.ok({"retry", "1.2-3"}), "5\n");
+  sandbox.ok({"job", "wait", "5"});
+  EXPECT_EQ(sandbox.ok({"output", "5"}), "2 b\n3 c\n");
+  EXPECT_EQ(sandbox.ok({"retry", "/1.3"}), "8\n");
+  EXPECT_EQ(sandbox.ok({"retry", "3"}), "10\n") << "1.2, by the number that it has";
+  EXPECT_EQ(sandbox.ok({"retry", "1.1-3", "--failed"}), "12\n");
+  sandbox.ok({"job", "wait", "8", "10", "12"});
+  EXPECT_EQ(sandbox.ok({"output", "8"}), "3 c\n");
+  EXPECT_EQ(sandbox.ok({"output", "10"}), "2 b\n");
+  EXPECT_EQ(sandbox.ok({"output", "12"}), "2 b\n");
+  EXPECT_THAT(sandbox.run({"retry", "1.3", "--failed"}).err,
+              HasSubstr("none of these tasks has failed"));
+  EXPECT_THAT(sandbox.run({"retry", "1.4"}).err, HasSubstr("array 1 has no task 1.4"));
+  const std::string plain = sandbox.ok({"submit", "true"});
+  EXPECT_THAT(sandbox.run({"retry", plain.substr(0, plain.find('\n')) + ".1"}).err,
+              HasSubstr("is no array"));
+  EXPECT_THAT(sandbox.run({"retry", "1-2"}).err, HasSubstr("one job at a time"));
 }
 
 TEST(Arrays, FieldsOfJsonStandInWordsNamesAndFiles) {

@@ -283,7 +283,7 @@ TEST(OneInstance, InTheBackgroundItKeepsNothingOpenOfItsCaller) {
   sandbox.ok({"start", "--bg", "--resources", "node=1/core=1"});
   close(ends[1]);
   pollfd closed{ends[0], POLLIN, 0};
-  EXPECT_EQ(poll(&closed, 1, 5'000), 1) << "the instance holds the other end of the pipe";
+  EXPECT_EQ(poll(&closed, 1, 30'000), 1) << "the instance holds the other end of the pipe";
   close(ends[0]);
   sandbox.ok({"shutdown"});
 }

@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "places.hpp"  // written by CMake
+#include "tests/support/guardian.hpp"
 
 namespace holon::system_test {
 namespace {
@@ -188,6 +189,7 @@ Sandbox::Sandbox() : mark_(name_of_test()) {
                   {"PATH", path_variable != nullptr ? path_variable : "/usr/bin:/bin"},
                   {"LC_ALL", "C.UTF-8"},
                   {"SYSTEM_TEST_MARK", mark_}};
+  tests::end_with_this_process("SYSTEM_TEST_MARK=" + mark_, folder_);
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
     if (const char* value = std::getenv(name); value != nullptr) environment_[name] = value;
 }

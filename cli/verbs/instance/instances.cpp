@@ -15,6 +15,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/instance/same_folder.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/registry/left.hpp"
@@ -43,11 +44,6 @@ struct InstanceRow {
   bool removed = false;
   std::string kept;  // why it was not removed
 };
-
-bool is_same_place(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return a == b || (std::filesystem::equivalent(a, b, error) && !error);
-}
 
 void ask_running(InstanceRow& row) {
   constexpr Duration kPatience = 500;
@@ -94,7 +90,7 @@ std::vector<InstanceRow> find_instances() {
   }
   for (const auto& root : client::running_roots()) {
     auto row = std::find_if(rows.begin(), rows.end(), [&](const InstanceRow& known) {
-      return is_same_place(known.of.state_dir, root.state_dir);
+      return is_same_folder(known.of.state_dir, root.state_dir);
     });
     if (row == rows.end()) {
       rows.emplace_back().of.state_dir = root.state_dir;
@@ -113,7 +109,7 @@ Status keep_named(std::vector<InstanceRow>& rows, const std::vector<std::string>
   std::vector<InstanceRow> named;
   for (const auto& dir : dirs) {
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const InstanceRow& known) {
-      return is_same_place(known.of.state_dir, dir);
+      return is_same_folder(known.of.state_dir, dir);
     });
     if (row != rows.end()) {
       named.push_back(std::move(*row));

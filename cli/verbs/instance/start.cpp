@@ -13,6 +13,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/instance/same_folder.hpp"
 #include "instance/assembly/nodes.hpp"
 #include "instance/registry/left.hpp"
 #include "instance/registry/registry.hpp"
@@ -38,11 +39,6 @@ std::function<Status(const std::string&)> hosts_reader(
 
 constexpr std::int64_t kMostAgents = 1'024;
 constexpr std::int64_t kMostNodes = 1'000'000;
-
-bool is_same_folder(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error) && !error;
-}
 
 // A supervisor just killed keeps its lock until the kernel is done with it, which takes long where
 // processors or disks are busy. One whose broker answers is alive; a broker without a supervisor is

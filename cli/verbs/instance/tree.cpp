@@ -15,6 +15,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/basics/clock.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -70,7 +71,7 @@ std::vector<std::string> lines_of(const std::vector<msg::JobRecord>& jobs, std::
     const std::string reason = why_it_waits(job, now);
     auto& [count, first] = seen[reason];
     if (count++ > 0) continue;
-    first = job.path;
+    first = msg::shown_path(job);
     reasons.push_back(reason);
   }
   std::vector<std::string> lines;

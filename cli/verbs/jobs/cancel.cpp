@@ -9,6 +9,7 @@
 #include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -34,7 +35,8 @@ void tell_over(Invocation& call, Client& client, std::vector<std::uint64_t> ids)
   if (const auto known = client.jobs(request))
     for (const auto& job : known->jobs) {
       std::erase(ids, job.id);
-      call.io.err << fmt::format("holon cancel: job {} is over: {}\n", job.path, job.result);
+      call.io.err << fmt::format("holon cancel: job {} is over: {}\n", msg::shown_path(job),
+                                 job.result);
     }
   for (const auto id : ids) call.io.err << fmt::format("holon cancel: job {} is over\n", id);
 }

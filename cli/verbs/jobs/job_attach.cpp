@@ -13,6 +13,7 @@
 #include "cli/show/wait_notice.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -55,7 +56,8 @@ int verb_job_attach(Invocation& call) {
   const auto job = ended_job(client, id);
   if (!job) return report(call, "job attach", job.error());
   if (const std::string why = failure_of(*job); !why.empty())
-    call.io.err << fmt::format("holon job attach: job {}: {}\n", id, printable(why));
+    call.io.err << fmt::format("holon job attach: job {}: {}\n", msg::label_of(*job),
+                               printable(why));
   return code_at_the_end(*job);
 }
 
@@ -84,7 +86,7 @@ int verb_job_status(Invocation& call) {
   for (const auto& job : ended->jobs) {
     const int code = code_at_the_end(job);
     highest = std::max(highest, code);
-    if (verbose && !json) call.io.out << fmt::format("{} {}\n", job.id, code);
+    if (verbose && !json) call.io.out << fmt::format("{} {}\n", msg::label_of(job), code);
   }
   return highest;
 }

@@ -11,6 +11,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -34,8 +35,9 @@ int print_kept(Invocation& call, Client& client, const JobEventlogArgs& args, st
   const auto info = client.info(id);
   if (!info) return report(call, "job eventlog", info.error());
   if (info->eventlog.empty())  // every job has been submitted
-    return report(call, "job eventlog",
-                  {Errc::not_found, "its events are not kept any more", info->job.path});
+    return report(
+        call, "job eventlog",
+        {Errc::not_found, "its events are not kept any more", msg::shown_path(info->job)});
   if (args.json) {
     call.io.out << info->eventlog;
     return kOk;

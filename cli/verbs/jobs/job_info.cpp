@@ -58,8 +58,7 @@ class Sheet {
 
 std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   const auto at = [now](Time when) { return when > 0 ? show_time(when, now) : std::string(); };
-  // A task of an array is "/7.3", not its number among the jobs.
-  const std::string shown = job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job);
+  const std::string shown = msg::shown_path(job);
   Sheet sheet;
   sheet.line("job", fmt::format("{}  {}", shown, job.name));
   sheet.line_as_it_is("state",
@@ -139,15 +138,16 @@ int verb_job_info(Invocation& call) {
   }
   if (!info) return report(call, "job info", info.error());
   if (args.key == "jobspec" && info->jobspec.empty())  // every job has one
-    return report(call, "job info",
-                  {Errc::not_found, "its jobspec is not kept any more", info->job.path});
+    return report(
+        call, "job info",
+        {Errc::not_found, "its jobspec is not kept any more", msg::shown_path(info->job)});
   if (args.key == "R" && info->R.empty())
     return report(
         call, "job info",
         {Errc::not_found,
          info->job.state == "INACTIVE" ? "it never had resources: there is no R"
                                        : "it has no resources yet: there is no R before it starts",
-         info->job.path});
+         msg::shown_path(info->job)});
   return print(call, args, *info);
 }
 

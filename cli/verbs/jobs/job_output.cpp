@@ -15,6 +15,7 @@
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
 #include "launch/streams/output.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -102,7 +103,7 @@ Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
 void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job || job->t_start != 0 || job->state != "INACTIVE") return;
-  call.io.err << fmt::format("holon job output: job {} never ran: {}{}\n", printable(job->path),
+  call.io.err << fmt::format("holon job output: job {} never ran: {}{}\n", msg::shown_path(*job),
                              job->result, job->reason.empty() ? "" : ": " + printable(job->reason));
 }
 

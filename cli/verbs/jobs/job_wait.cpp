@@ -33,7 +33,7 @@ bool went_well(const msg::JobRecord& job) {
 
 // The job's name in messages. Numbers count within one instance only.
 std::string name_of(const Invocation& call, const msg::JobRecord& job) {
-  return call.instance.empty() || job.path.empty() ? msg::label_of(job) : job.path;
+  return call.instance.empty() || job.path.empty() ? msg::label_of(job) : msg::shown_path(job);
 }
 
 // Shows the progress, or returns at once if that is not wanted.

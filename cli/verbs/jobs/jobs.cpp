@@ -97,7 +97,7 @@ class Lines {
     ++lines_;
     count(msg::state_word(job), 1);
     if (hint_.empty() && (job.state == "SCHED" || job.state == "DEPEND"))
-      hint_ = fmt::format("; holon explain {} says more about a wait", job.path);
+      hint_ = fmt::format("; holon explain {} says more about a wait", msg::shown_path(job));
   }
 
   void count(const std::string& state, std::uint64_t jobs) {

@@ -12,6 +12,7 @@
 #include "cli/parser/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -54,7 +55,7 @@ std::string joined(const std::vector<std::string>& paths) {
 std::string why_they_wait(const std::vector<msg::JobRecord>& waiting) {
   std::string text;
   for (const auto& job : waiting) {
-    text += (text.empty() ? "" : "; ") + job.path;
+    text += (text.empty() ? "" : "; ") + msg::shown_path(job);
     if (!job.reason.empty()) text += ": " + printable(job.reason);
   }
   return text.empty() ? "-" : text;

@@ -5,6 +5,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
+#include "cli/paths.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -80,7 +81,8 @@ class ReasonSheet {
 
   std::string obstacle(const msg::Obstacle& other) const {
     // Another user's job has no number here.
-    const std::string number = other.id == 0 ? "" : fmt::format(" {} ", other.id);
+    const std::string label = other.path.empty() ? std::to_string(other.id) : label_in(other.path);
+    const std::string number = other.id == 0 ? "" : fmt::format(" {} ", label);
     const std::string name = printable(other.name);
     const std::string where = other.nodelist.empty() ? "" : " on " + printable(other.nodelist);
     if (other.kind == "advance")

@@ -6,6 +6,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
+#include "cli/paths.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -68,7 +69,7 @@ Table by_job(const msg::PlanPart& plan) {
   for (const auto& span : plan.spans)
     table.add({{show_time(span.begin, plan.now)},
                {end_of(span, plan.now)},
-               {std::to_string(span.id)},
+               {label_in(span.path)},
                {span.name},
                kind_of(span),
                {number(span.nodes)},
@@ -108,7 +109,7 @@ Table by_vertex(const msg::PlanPart& plan) {
                {std::to_string(use.amount)},
                {show_time(use.span->begin, plan.now)},
                {end_of(*use.span, plan.now)},
-               {std::to_string(use.span->id)},
+               {label_in(use.span->path)},
                {use.span->name},
                kind_of(*use.span)});
   return table;

@@ -6,6 +6,7 @@
 
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
+#include "cli/paths.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -89,7 +90,7 @@ Table table_of_starts(const msg::WhatIfReply& reply, const std::string& policy) 
                {"", left}});
   for (const auto& job : reply.jobs) {
     const bool is_sooner = job.t_then != 0 && (job.t_now == 0 || job.t_then < job.t_now);
-    table.add({{std::to_string(job.id)},
+    table.add({{label_in(job.path)},
                {printable(job.name)},
                {printable(job.user)},
                {job.queue},
@@ -110,8 +111,8 @@ std::string job_in_words(const msg::WhatIfReply& reply, const std::string& polic
         "with {} it would start {}\n", policy,
         reply.same > 0 ? "when it does now" : "later than was looked at, as it is too");
   const auto& job = reply.jobs.front();
-  return fmt::format("with {} job {} would start {} and not {}\n", policy, job.id, at(job.t_then),
-                     at(job.t_now));
+  return fmt::format("with {} job {} would start {} and not {}\n", policy, label_in(job.path),
+                     at(job.t_then), at(job.t_now));
 }
 
 std::string jobs_in_words(const Io& io, const msg::WhatIfReply& reply, const std::string& policy) {

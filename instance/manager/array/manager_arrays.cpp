@@ -36,6 +36,17 @@ const JobArray* JobManager::array_with(JobId job) const {
   return const_cast<JobManager*>(this)->array_with(job);
 }
 
+std::string JobManager::label_of(JobId id) const {
+  const auto within = [id](const Submission& array) {
+    const auto index = array_index(array, id);
+    return index ? fmt::format("{}.{}", array.first.value(), *index) : std::to_string(id.value());
+  };
+  if (const JobArray* const array = array_with(id)) return within(*array->submission);
+  if (find(id) != nullptr) return std::to_string(id.value());
+  const auto over = over_array(id);
+  return over && *over ? within(*(*over)->submission) : std::to_string(id.value());
+}
+
 bool JobManager::is_active(JobId id) const {
   if (find(id) != nullptr || is_in_intake(id)) return true;
   const JobArray* const array = array_with(id);
@@ -298,7 +309,7 @@ void JobManager::raise_array(ActiveJob& job, const event::Exception& why, Time n
   outside_.changed(job);
   JobArray& array = arrays_.at(id);
   array.open = false;
-  const event::Exception theirs{why.type == "max-fails" ? "cancel" : why.type, 0, why.note};
+  const event::Exception theirs{why.type == "max-fails" ? "others-failed" : why.type, 0, why.note};
   for (const Idset& held : {array.waiting, array.blocked})  // copies
     end_waiting(array, held, theirs, now);
   std::vector<JobId> tasks;
@@ -370,7 +381,7 @@ Result<msg::JobRecord> JobManager::record_of_task(const JobArray& array, JobId i
   }
   const auto ended = journal_.ended_task(id);
   if (!ended) return tl::unexpected(ended.error());
-  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
+  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", shown_path(id)));
   auto life = unpack_ended((*ended)->life, shared);
   if (!life) return tl::unexpected(life.error());
   return record_of({id, array.submission, std::move(*life), {}});
@@ -378,7 +389,7 @@ Result<msg::JobRecord> JobManager::record_of_task(const JobArray& array, JobId i
 
 // The record of a task whose array is over.
 Result<msg::JobRecord> JobManager::record_of_ended_task(JobId id) const {
-  const auto none = [&] { return fail(Errc::not_found, fmt::format("no job {}", path_of(id))); };
+  const auto none = [&] { return fail(Errc::not_found, fmt::format("no job {}", shown_path(id))); };
   const auto ended = journal_.ended_task(id);
   if (!ended) return tl::unexpected(ended.error());
   if (!*ended) return none();
@@ -441,17 +452,27 @@ Result<ArrayShape> JobManager::shape_of_array(JobId id) const {
   if (known->tasks == 0) return fail(Errc::invalid_argument, about_no_array(*known));
   const auto over = over_array(JobId(id.value() + 1));
   if (!over) return tl::unexpected(over.error());
-  if (!*over) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
+  if (!*over) return fail(Errc::not_found, fmt::format("no job {}", shown_path(id)));
   return shape(*(*over)->submission);
 }
 
 Result<Idset> JobManager::tasks_with_result(JobId first, std::uint64_t count,
                                             const std::string& results) const {
-  const std::string wanted = "," + results + ",";
+  const std::string list = "," + results + ",";
+  const auto is_wanted = [&list](const std::string& word) {
+    return !word.empty() && list.find("," + word + ",") != std::string::npos;
+  };
+  // What ended a task is in its life, which is opened only where that is asked for.
+  const bool asks_what_ended =
+      std::any_of(results.begin(), results.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const auto ended_by = [&](const EndedTasks& tasks) {
+    const auto life = unpack_ended(tasks.life, Lifecycle());
+    return life ? life->exception : std::string();
+  };
   Idset found;
   const auto read =
       journal_.each_ended(first, count, [&](const EndedTasks& tasks, const std::string& how) {
-        if (wanted.find("," + how + ",") != std::string::npos)
+        if (is_wanted(how) || (asks_what_ended && is_wanted(ended_by(tasks))))
           found.insert(tasks.first.value(), tasks.first.value() + tasks.count - 1);
       });
   if (!read) return tl::unexpected(read.error());
@@ -524,7 +545,7 @@ Status JobManager::restore_array(JobArray& array, std::set<JobId>& torn) {
         const auto life = unpack_ended(tasks.life, whole.life);
         if (!life && sound)
           sound = fail(life.error().code,
-                       fmt::format("job {}: {}", tasks.first.value(), life.error().what));
+                       fmt::format("job {}: {}", label_of(tasks.first), life.error().what));
         if (!life) return;
         remove_range(array.waiting, tasks.first.value(), tasks.first.value() + tasks.count - 1);
         array.add_ended(*life, tasks.count);
@@ -549,7 +570,7 @@ Status JobManager::restore_array(JobArray& array, std::set<JobId>& torn) {
       torn.insert(run.id);
       if (sound)
         sound = fail(next.error().code,
-                     fmt::format("job {}: {}", run.id.value(), next.error().what), "journal");
+                     fmt::format("job {}: {}", label_of(run.id), next.error().what), "journal");
     }
     array.queued += job.life.state == JobState::sched;
   }

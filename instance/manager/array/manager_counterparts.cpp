@@ -26,11 +26,11 @@ JobId counterpart(JobId task, JobId from, JobId to) {
   return JobId(task.value() - from.value() + to.value());
 }
 
-event::Exception never_met(JobId target, JobId task) {
+event::Exception never_met(JobId target, JobId task, const JobText& text) {
   return {"dependency", 0,
-          fmt::format("aftercorr:{} can never be met: its task of the same place, job {}, did not "
+          fmt::format("aftercorr:{} can never be met: its task of the same place, {}, did not "
                       "complete",
-                      target.value(), task.value())};
+                      target.value(), job_in_words(task, text))};
 }
 
 }  // namespace
@@ -92,7 +92,8 @@ void JobManager::unblock(JobArray& array, Time now) {
           if (result == "COMPLETED")
             completed.insert(first, first + tasks.count - 1);
           else
-            never.push_back({{first, first + tasks.count - 1}, never_met(target, tasks.first)});
+            never.push_back(
+                {{first, first + tasks.count - 1}, never_met(target, tasks.first, job_text())});
         }));
     free = common(free, completed);
   }
@@ -139,8 +140,8 @@ void JobManager::settle_ended(const EndedRange& ended, JobId waiter, Time now) {
     if (ended.completed)
       let_in(array, JobId(range.first), JobId(range.last));
     else
-      end_waiting(array, JobId(range.first), JobId(range.last), never_met(ended.array, ended.first),
-                  now);
+      end_waiting(array, JobId(range.first), JobId(range.last),
+                  never_met(ended.array, ended.first, job_text()), now);
   settle_array(waiter, now);
 }
 
@@ -162,8 +163,8 @@ std::string JobManager::wait_of_blocked(const JobArray& array, JobId task) const
   for (const JobId target : targets_of(*array.submission)) {
     const JobId other = counterpart(task, array.id, target);
     if (is_active(other))
-      return fmt::format("waits for job {}, the same task of array {}, to complete", other.value(),
-                         target.value());
+      return fmt::format("waits for {}, the same task of array {}, to complete",
+                         job_in_words(other, job_text()), target.value());
   }
   return "waits for the same task of another array";
 }

@@ -42,13 +42,9 @@ Standing JobManager::standing_of_tasks(const Dependency& dependency, Time now) c
   const auto shape = shape_of_array(dependency.job);
   const auto numbers = tasks_named(dependency);
   // The journal has forgotten the array.
-  if (!shape || !numbers) return judge(dependency, {false, "unknown", {}}, now);
-  const auto name = [&](std::uint64_t number) {
-    return fmt::format("{}.{}", shape->id.value(),
-                       shape->array.index_at(number - shape->id.value() - 1));
-  };
+  if (!shape || !numbers) return judge(dependency, {false, "unknown"}, now, job_text());
   if (const JobId awaited = next_awaited(dependency, *numbers); awaited.value() != 0)
-    return judge(dependency, {false, {}, name(awaited.value())}, now);
+    return judge(dependency, {false, {}, awaited}, now, job_text());
   Standing all;
   const auto read = journal_.each_ended(
       JobId(shape->id.value() + 1), shape->tasks,
@@ -62,9 +58,9 @@ Standing JobManager::standing_of_tasks(const Dependency& dependency, Time now) c
         const JobId first(these.first());
         const bool started =
             dependency.scheme != Dependency::Scheme::after || state_of_target(first).started;
-        all = judge(dependency, {started, result, name(first.value())}, now);
+        all = judge(dependency, {started, result, first}, now, job_text());
       });
-  if (!read) return judge(dependency, {false, "unknown", {}}, now);
+  if (!read) return judge(dependency, {false, "unknown"}, now, job_text());
   return all;
 }
 

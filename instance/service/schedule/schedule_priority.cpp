@@ -29,13 +29,14 @@ Result<msg::Prioritized> ScheduleService::prioritized(JobId id) const {
   if (job == nullptr) {
     const auto known = uses_.jobs.record(id);
     if (!known) return tl::unexpected(known.error());
-    return fail(Errc::not_found, fmt::format("job {} is over: {}", known->path, known->result));
+    return fail(Errc::not_found,
+                fmt::format("job {} is over: {}", uses_.jobs.shown_path(id), known->result));
   }
   const auto breakdown = uses_.scheduler.priority(id, now());
   if (!breakdown) return tl::unexpected(breakdown.error());
   msg::Prioritized about;
   about.id = id.value();
-  about.path = uses_.jobs.path_of(id);
+  about.path = uses_.jobs.shown_path(id);
   about.name = job->submission->name;
   about.user = job->life.user;
   const auto& config = uses_.scheduler.config();

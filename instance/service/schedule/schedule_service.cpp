@@ -52,6 +52,7 @@ void hide_others(msg::Explained& about, const std::string& viewer, const Hiding&
   for (auto& other : about.in_the_way) {
     if (other.user == viewer) continue;
     other.id = 0;
+    other.path = "";
     other.name = "of another user";
     other.user = "";
     other.nodelist = "";
@@ -107,10 +108,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
   if (!record) return tl::unexpected(record.error());
   msg::Explained about;
   about.id = record->id;
-  about.path = record->path;
-  // The path as the user knows it, not the number of the task among the jobs.
-  if (record->array != 0 && record->tasks == 0)
-    about.path = fmt::format("{}.{}", uses_.jobs.path_of(JobId(record->array)), record->index);
+  about.path = uses_.jobs.shown_path(id);
   about.name = record->name;
   about.user = record->user;
   about.queue = record->queue;
@@ -133,12 +131,12 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
 
 void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   if (job.life.urgency == qmanager::kUrgencyHold)
-    about.remedies.push_back(
-        {"urgency",
-         qmanager::kUrgencyDefault,
-         {},
-         0,
-         fmt::format("holon urgency {} {}", job.id.value(), qmanager::kUrgencyDefault)});
+    about.remedies.push_back({"urgency",
+                              qmanager::kUrgencyDefault,
+                              {},
+                              0,
+                              fmt::format("holon urgency {} {}", uses_.jobs.label_of(job.id),
+                                          qmanager::kUrgencyDefault)});
   const bool stopped = uses_.gates.closed(about.queue, QueueGates::Gate::start);
   if (stopped)
     about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
@@ -179,6 +177,7 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
     }
     return obstacle;
   }
+  obstacle.path = uses_.jobs.shown_path(id);
   obstacle.name = job->submission->name;
   obstacle.user = job->life.user;
   obstacle.state = name_of(job->life.state);
@@ -211,7 +210,7 @@ void ScheduleService::plan(const Request& request) {
 msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool vertices) const {
   msg::Span span;
   span.id = planned.job.value();
-  span.path = uses_.jobs.path_of(planned.job);
+  span.path = uses_.jobs.shown_path(planned.job);
   span.queue = planned.queue;
   span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
   if (planned.advance) span.name = uses_.reservations.name_of(planned.job);

@@ -256,7 +256,7 @@ Status Scheduler::recover_preemption(JobId id, JobId for_job, Time end, Time now
     return inner->recover_preemption(id, for_job, end, now);
   Job* const job = s.jobs().find(id);
   if (job == nullptr || job->place != Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+    return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not running");
   if (auto moved = set_end(id, std::min(end, job->planned_end), now); !moved) return moved;
   job->preempted_for = for_job;
   s.preemption().no_candidate(id);

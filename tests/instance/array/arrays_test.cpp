@@ -320,10 +320,10 @@ TEST_F(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {
   ASSERT_TRUE(eventually([&] { return live.record(third).tasks_completed == 198; }));
   const auto waits = live.record(second + 7);
   EXPECT_EQ(waits.state, "SCHED");
-  EXPECT_THAT(waits.reason, HasSubstr("the same task of array 1, to complete"));
+  EXPECT_EQ(waits.reason, "waits for job 1.7, the same task of array 1, to complete");
   const auto failed = live.record(third + 3);
   EXPECT_EQ(failed.result, "FAILED");
-  EXPECT_THAT(failed.reason, HasSubstr("can never be met"));
+  EXPECT_THAT(failed.reason, HasSubstr("can never be met: its task of the same place, job 202.3,"));
   live.kill_broker();
   live.release("gate");
   EXPECT_EQ(counts_of(live.wait_one(third)),
@@ -406,19 +406,6 @@ TEST_F(LiveArrays, WaitsForTheNextStartWithItsInstance) {
   EXPECT_EQ(over.tasks_completed + over.tasks_cancelled, 100u) << counts_of(over);
   EXPECT_LE(over.tasks_cancelled, 4u) << "those that ran as the instance ended";
   EXPECT_EQ(over.tasks_pending, 0u);
-}
-
-// The number that a task has among the jobs says nothing to anybody.
-TEST(Arrays, AReasonNamesATaskAsItIsTyped) {
-  Live live({"--resources", "node=1/core=2", "--conf", "queue.policy=fcfs"});
-  JobOptions options = array_of(4);
-  options.cores = 2;
-  options.duration = 60;
-  live.job({"/bin/sleep", "1000"}, options);
-  const auto behind = live.job({"/bin/true"}, {1, 60});
-  EXPECT_TRUE(eventually([&] {
-    return live.record(behind).reason == "first come, first served: job 1.2 in front of it waits";
-  })) << live.record(behind).reason;
 }
 
 }  // namespace

@@ -33,8 +33,8 @@ JobOptions after_job(const std::vector<std::string>& dependencies) {
 }
 
 TEST(Judge, FollowsTheStateOfTheOtherJob) {
-  const TargetState waits{false, "", ""}, runs{true, "", ""}, ok{true, "COMPLETED", ""},
-      failed{true, "FAILED", ""}, never_ran{false, "CANCELED", ""};
+  const TargetState waits{false, ""}, runs{true, ""}, ok{true, "COMPLETED"},
+      failed{true, "FAILED"}, never_ran{false, "CANCELED"};
   struct Case {
     Scheme scheme;
     Verdict waits, runs, ok, failed, never_ran;
@@ -45,15 +45,24 @@ TEST(Judge, FollowsTheStateOfTheOtherJob) {
                         Case{Scheme::afterok, open, open, met, impossible, impossible},
                         Case{Scheme::afternotok, open, open, impossible, met, met}}) {
     const Dependency d{c.scheme, JobId(7), {}, 0, "it:7"};
-    EXPECT_EQ(judge(d, waits, 0).verdict, c.waits);
-    EXPECT_EQ(judge(d, runs, 0).verdict, c.runs);
-    EXPECT_EQ(judge(d, ok, 0).verdict, c.ok);
-    EXPECT_EQ(judge(d, failed, 0).verdict, c.failed);
-    EXPECT_EQ(judge(d, never_ran, 0).verdict, c.never_ran);
+    EXPECT_EQ(judge(d, waits, 0, {}).verdict, c.waits);
+    EXPECT_EQ(judge(d, runs, 0, {}).verdict, c.runs);
+    EXPECT_EQ(judge(d, ok, 0, {}).verdict, c.ok);
+    EXPECT_EQ(judge(d, failed, 0, {}).verdict, c.failed);
+    EXPECT_EQ(judge(d, never_ran, 0, {}).verdict, c.never_ran);
   }
   const Dependency begin{Scheme::begin_time, {}, {}, 100, ""};
-  EXPECT_EQ(judge(begin, {}, 99).verdict, open);
-  EXPECT_EQ(judge(begin, {}, 100).verdict, met);
+  EXPECT_EQ(judge(begin, {}, 99, {}).verdict, open);
+  EXPECT_EQ(judge(begin, {}, 100, {}).verdict, met);
+}
+
+TEST(Judge, NamesTheJobAsItIsTyped) {
+  const Dependency d{Scheme::afterok, JobId(7), {}, 0, "afterok:7"};
+  const auto text = [](JobId job) { return "2." + std::to_string(job.value()); };
+  EXPECT_EQ(judge(d, {}, 0, {}).text, "waits for job 7 to complete");
+  EXPECT_EQ(judge(d, {}, 0, text).text, "waits for job 2.7 to complete");
+  EXPECT_EQ(judge(d, {true, "FAILED", JobId(9)}, 0, text).text,
+            "afterok:7 can never be met: job 2.9 did not complete (FAILED)");
 }
 
 TEST(WaitingRoom, CallsWhoWaitsForWhatHappened) {

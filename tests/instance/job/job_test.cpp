@@ -84,6 +84,7 @@ TEST(Lifecycle, ResultsFollowFromTheFirstFatalException) {
                    event::Finish{status, 0, 0}, event::Release{}, event::Free{}, event::Clean{}}));
   };
   EXPECT_EQ(result_of(cleanup(event::Exception{"cancel", 0, "by ada"}, 15)), "CANCELED");
+  EXPECT_EQ(result_of(cleanup(event::Exception{"others-failed", 0, ""}, 15)), "CANCELED");
   EXPECT_EQ(result_of(cleanup(event::Exception{"timeout", 0, ""}, 15)), "TIMEOUT");
   EXPECT_EQ(result_of(cleanup(event::Exception{"node-failure", 0, ""}, 9)), "FAILED");
   EXPECT_EQ(result_of(cleanup(event::Exception{"memo", 5, "a remark"}, 0)), "COMPLETED");

@@ -53,7 +53,7 @@ TEST(Nesting, ThreeLevelsWithTheirOwnQueuesAndOneTree) {
   EXPECT_EQ(too_much.error().code, Errc::unsatisfiable);
 
   // From a leaf, any instance of the tree can be reached.
-  auto from_leaf = transport::BlockingClient::connect(middle.children.front().uri, 5000);
+  auto from_leaf = transport::BlockingClient::connect(middle.children.front().uri, 30'000);
   ASSERT_TRUE(from_leaf);
   EXPECT_EQ(from_leaf->call<msg::TreeNode>("status", msg::Empty{}, "/")->path, "/");
   EXPECT_EQ(from_leaf->call<msg::TreeNode>("status", msg::Empty{}, "..")->path, "/1");
