@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <ostream>
 #include <utility>
 
 #include "base/idset.hpp"
+#include "base/instance_path.hpp"
 #include "base/text/printable.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
@@ -14,12 +17,60 @@
 
 namespace holon::cli {
 
+namespace {
+
+Result<Client> connect_to_path(const Invocation& call, const std::string& uri,
+                               const std::string& path) {
+  return Client::connect({uri, path, [&call](const std::string& notice) {
+                            call.io.err << "holon: " << printable(notice) << "\n" << std::flush;
+                          }});
+}
+
+// Where a part of a path names a task of an array, "7.3": its place, that of the dot, and its end.
+struct TaskInPath {
+  std::size_t begin = 0, dot = 0, end = 0;
+};
+std::optional<TaskInPath> task_in_path(const std::string& path) {
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::size_t dot = path.find('.', begin);
+    if (dot < end && dot > begin) return TaskInPath{begin, dot, end};
+    begin = end + 1;
+  }
+  return std::nullopt;
+}
+
+// The path with the numbers that such tasks have among the jobs, which their instance knows.
+Result<std::string> with_numbers_of_tasks(const Invocation& call, const std::string& uri,
+                                          std::string path) {
+  while (const auto part = task_in_path(path)) {
+    const std::string word = path.substr(part->begin, part->end - part->begin);
+    const auto array =
+        job_number(std::string_view(path).substr(part->begin, part->dot - part->begin));
+    const std::string index = path.substr(part->dot + 1, part->end - part->dot - 1);
+    if (!array || !job_number("1" + index))
+      return fail(Errc::invalid_argument, "no part of a path; 7 and 7.3, a task of an array, are",
+                  word);
+    const std::string around =
+        part->begin <= 1 ? path.substr(0, part->begin) : path.substr(0, part->begin - 1);
+    auto client = connect_to_path(call, uri, around);
+    if (!client) return tl::unexpected(client.error());
+    const auto ids = tasks_of(*client, *array, index);
+    if (!ids) return tl::unexpected(ids.error());
+    if (ids->size() != 1) return fail(Errc::not_found, "there is no such task", word);
+    path.replace(part->begin, part->end - part->begin, std::to_string(ids->front()));
+  }
+  return path;
+}
+
+}  // namespace
+
 Result<Client> connect_to_instance(const Invocation& call) {
   auto uri = client::find_instance(describe);
   if (!uri) return tl::unexpected(uri.error());
-  return Client::connect({std::move(*uri), call.instance, [&call](const std::string& notice) {
-                            call.io.err << "holon: " << printable(notice) << "\n" << std::flush;
-                          }});
+  const auto path = with_numbers_of_tasks(call, *uri, call.instance);
+  if (!path) return tl::unexpected(path.error());
+  return connect_to_path(call, *uri, *path);
 }
 
 Result<Client> connect_to_submit(const Invocation& call, const std::string& for_user) {

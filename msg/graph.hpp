@@ -14,7 +14,8 @@ struct GraphSpec {
   std::string jobspec;  // as in SubmitRequest; its command stands for those of its tasks
   std::uint64_t count = 1;
   std::uint32_t urgency = 16;
-  HOLON_FIELDS(jobspec, count, urgency)
+  bool is_instance = false;  // as of SubmitRequest: the commands are `holon start`
+  HOLON_FIELDS(jobspec, count, urgency, is_instance)
 };
 
 struct GraphAfter {

@@ -35,6 +35,9 @@ struct PolicyWord {
   std::string reserve_reason;  // why the job gets a reservation, or none; empty: it did not say
 };
 
+// Which pools a job asks for, as a number; 0: none.
+using PoolSet = std::uint32_t;
+
 struct Job {
   enum class Place : std::uint8_t { pending, held, aside, running };
 
@@ -44,6 +47,7 @@ struct Job {
   // Kept beside the front of the request, which a pass reads with it for every waiting job.
   std::size_t queue = 0;  // index
   ShapeId shape = 0;
+  PoolSet pools = 0;
   Place place = Place::pending;
   Why why = Why::not_considered;
   bool reserved = false;  // a reservation of it is in the plan

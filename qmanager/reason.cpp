@@ -1,6 +1,7 @@
 #include "qmanager/reason.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,6 +14,13 @@ constexpr std::size_t kNamed = 3;
 std::string behind(const SchedulerConfig& config, const Job& job) {
   if (job.because_of.value() == 0) return {};
   return fmt::format("; {} is in front", job_in_words(job.because_of, config.job_text));
+}
+
+// " that ask for matlab": what the job is counted with against the depth of its queue.
+std::string alike_in_pools(const Queues& queues, PoolSet pools) {
+  for (const auto& [names, set] : queues.pool_sets)
+    if (set == pools) return fmt::format(" that ask for {}", fmt::join(names, " and "));
+  return queues.pool_sets.empty() ? "" : " that ask for no licence or pool";
 }
 
 std::string time_text(const SchedulerConfig& config, Time when, Time now) {
@@ -187,10 +195,10 @@ std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> 
   if (first.value() != 0 && first != job.request.id && !queue.policy.backfill)
     return fmt::format("first come, first served: {} in front of it waits",
                        job_in_words(first, s.config().job_text));
-  const std::int64_t looked_at = queue.walk.considered;
-  if (job.why == Why::not_considered && looked_at >= queue.config.queue_depth)
-    return fmt::format("behind the first {} in line, and only these are tried (queue.depth = {})",
-                       looked_at, queue.config.queue_depth);
+  if (job.why == Why::not_considered && queue.is_at_depth(job.pools))
+    return fmt::format("behind the first {} in line{}, and only these are tried (queue.depth = {})",
+                       queue.walk.considered.at(job.pools), alike_in_pools(s.queues(), job.pools),
+                       queue.config.queue_depth);
   return {};
 }
 

@@ -151,6 +151,7 @@ void measure(Scheduler::State& state, Job& job) {
   job.procs = job.request.procs;
   job.demand = demand_of(job.request, job.procs, *state.plan().machine);
   job.shape = state.plan().machine->shape_of(job.request);
+  job.pools = state.queues().pools_of(job.request);
   if (job.shape >= state.plan().shapes.size()) state.plan().shapes.resize(job.shape + 1);
 }
 
@@ -547,6 +548,9 @@ void Scheduler::check_invariants() const {
   for (const Queue& queue : s.queues().all) {
     listed += queue.pending.size();
     held += queue.held;
+    std::size_t waiting = 0;
+    for (const auto& [pools, jobs] : queue.waiting) waiting += jobs;
+    if (waiting != queue.pending.size()) std::abort();
   }
   for (const auto& [id, job] : s.jobs().all()) {
     if (job->place == Job::Place::pending) --listed;

@@ -102,6 +102,24 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
   return command;
 }
 
+Result<std::vector<std::string>> script_by_name(std::vector<std::string> program,
+                                                const std::string& otherwise) {
+  namespace fs = std::filesystem;
+  const auto wrong = [&](const std::string& what) {
+    return fail(Errc::invalid_argument, what, program.front());
+  };
+  std::error_code error;
+  const fs::path script = fs::absolute(program.front(), error);
+  if (!error && fs::is_directory(script, error))
+    return wrong("a folder; accepted is a script, and " + otherwise + " takes a command instead");
+  if (error || !fs::is_regular_file(script, error))
+    return wrong("there is no such script; " + otherwise + " takes a command instead");
+  if (access(script.c_str(), X_OK) != 0)
+    return wrong("the script may not be executed; `chmod +x` helps, or " + otherwise + " sh");
+  program.front() = script.string();
+  return program;
+}
+
 void put_own_folder_in_path() {
   const auto binary = own_binary();
   if (!binary) return;

@@ -21,6 +21,12 @@ void add_instance_options(Parser& parser, instance::StartOptions& options);
 // config::load_config.
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options);
 
+// The initial program of such a child: a script by its absolute name, so that the child finds it
+// from wherever it runs. Errors: invalid_argument (there is none, or it may not be executed);
+// `otherwise` says what takes a command instead, "--wrap".
+Result<std::vector<std::string>> script_by_name(std::vector<std::string> program,
+                                                const std::string& otherwise);
+
 // The file of this program. Errors: system.
 Result<std::string> own_binary();
 

@@ -323,9 +323,11 @@ Error Parser::located(Error error) const {
 }
 
 Parser& Parser::instance(Invocation& call) {
-  return option("-i,--instance", call.instance, "PATH",
-                "the instance to talk to: / is the root, /3/7 the child of job 7 in the child of "
-                "job 3; a path without / at its front starts at this instance, .. is its parent");
+  return option(
+      "-i,--instance", call.instance, "PATH",
+      "the instance to talk to: / is the root, /3/7 the child of job 7 in the child of "
+      "job 3, 7.2 that of task 2 of array 7; a path without / at its front starts at this "
+      "instance, .. is its parent");
 }
 
 Parser& Parser::json(bool& target) {

@@ -25,7 +25,8 @@ using Json = nlohmann::ordered_json;
 using Texts = std::vector<std::string>;
 
 constexpr std::size_t kLongestGraph = 256 << 20;  // bytes
-constexpr auto kOwnKeys = std::to_array<std::string_view>({"name", "command", "shell", "variants"});
+constexpr auto kOwnKeys =
+    std::to_array<std::string_view>({"name", "command", "shell", "batch", "variants"});
 constexpr auto kGraphSchemes = std::to_array<std::string_view>(
     {"afterok", "afterany", "afternotok", "afterstart", "aftercorr"});
 // Options of holon submit that say the same as a key here, or are about more than one task.
@@ -204,6 +205,9 @@ Result<NamedTask> read_task(const std::shared_ptr<const GraphDocument>& document
     Status taken;
     if (key == "command" || key == "shell") {
       taken = take_command(value, key, where, task);
+    } else if (key == "batch") {
+      if (!value.is_boolean()) return wrong_graph("'batch' is true or false", where(key));
+      task.batch = value.get<bool>();
     } else if (key == "variants") {
       variants = value;
     } else if (is_scheme(key)) {
@@ -383,8 +387,11 @@ std::string key_of_option(const std::string& word) {
 }
 
 std::string about_unknown_key(const std::string& key, std::vector<std::string> options,
-                              bool in_defaults) {
-  const std::string what = in_defaults ? "option of holon submit" : "key of a task";
+                              bool in_defaults, const std::string& verb) {
+  const bool is_batch = verb == "batch";
+  const std::string what = is_batch      ? "option of holon batch, which a task with 'batch' takes"
+                           : in_defaults ? "option of holon submit"
+                                         : "key of a task";
   std::erase_if(options, is_not_for_tasks);
   if (!in_defaults) {
     options.insert(options.end(), kOwnKeys.begin(), kOwnKeys.end());
@@ -396,8 +403,8 @@ std::string about_unknown_key(const std::string& key, std::vector<std::string> o
   if (in_defaults)
     return fmt::format("'{}' is no {}; its options are accepted without their dashes", key, what);
   return fmt::format(
-      "'{}' is no {}; accepted are {}, {}, and the options of holon submit without their dashes",
-      key, what, fmt::join(kOwnKeys, ", "), fmt::join(kGraphSchemes, ", "));
+      "'{}' is no {}; accepted are {}, {}, and the options of holon {} without their dashes", key,
+      what, fmt::join(kOwnKeys, ", "), fmt::join(kGraphSchemes, ", "), verb);
 }
 
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file) {

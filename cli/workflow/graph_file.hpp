@@ -1,5 +1,6 @@
 // graph_file.hpp - tasks that wait for each other by their names, in one file (docs/formats.md,
-// "Task graphs"). Nothing is known of options here: they are words for the parser of holon submit.
+// "Task graphs"). Nothing is known of options here: they are words for the parser of holon submit,
+// or of holon batch.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -19,6 +20,7 @@ struct GraphTask {
   // taken.
   std::vector<std::vector<std::string>> ways;
   std::vector<std::string> command;
+  bool batch = false;  // it is an instance, and the command its initial program: as of holon batch
   struct After {
     std::string scheme;        // afterok, ...
     std::size_t task = 0;      // its place in the list, before this one
@@ -48,8 +50,9 @@ std::string key_of_option(const std::string& word);
 
 // The message about a key that is neither a task's nor one of `options`: the nearest that is, or
 // what is accepted. `in_defaults`: it stands in [defaults], where options alone are accepted.
+// `verb`: whose options these are, submit or batch.
 std::string about_unknown_key(const std::string& key, std::vector<std::string> options,
-                              bool in_defaults);
+                              bool in_defaults, const std::string& verb = "submit");
 
 // The tasks of the file ("-": standard input), each behind all that it waits for, otherwise in the
 // order of the file. Errors: invalid_argument with the place: a file that cannot be read, no TOML

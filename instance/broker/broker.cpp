@@ -461,9 +461,11 @@ void Broker::end(const std::string& reason) {
   begin_end("cancel", reason);
 }
 
+// Nobody has asked for such an end: the jobs of a root have failed, as if all of it had been
+// killed. Those of a child, which has no next start, are cancelled.
 void Broker::end_alone(const std::string& reason) {
   alone_ = true;
-  end(reason);
+  begin_end(parent_ ? "cancel" : "node-failure", reason);
 }
 
 void Broker::end_by_signal() {

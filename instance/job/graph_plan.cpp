@@ -65,7 +65,7 @@ Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request
     GraphPlan::Spec spec;
     spec.jobspec = with_environment(asked.jobspec, request);
     spec.urgency = asked.urgency;
-    auto made = read(spec.jobspec, asked.count);
+    auto made = read(spec.jobspec, asked);
     if (!made && made.error().code == Errc::unsatisfiable) spec.refusal = made.error();
     if (!made && !spec.refusal)
       return wrong_at("specs", i, made.error().code, to_string(made.error()));

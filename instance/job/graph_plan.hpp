@@ -43,8 +43,9 @@ struct GraphPlan {
   msg::GraphReply reply() const;
 };
 
-// Parses a jobspec for `count` jobs and checks all that can be wrong with it.
-using ReadSpec = std::function<Result<Submission>(const std::string& jobspec, std::uint64_t count)>;
+// Parses the jobspec of a spec, made whole, and checks all that can be wrong with it.
+using ReadSpec =
+    std::function<Result<Submission>(const std::string& jobspec, const msg::GraphSpec& asked)>;
 
 // Errors: those of `read`, and invalid_argument; `where` is "specs/2" or "tasks/7". out_of_range:
 // the jobspecs are more than 1 GiB with the environment that each of them gets.

@@ -289,7 +289,9 @@ Result<std::vector<ChildGrant>> Journal::children() const {
   return state_->read<std::vector<ChildGrant>>([&] {
     SQLite::Statement q(state_->db,
                         "SELECT job, token, epoch, uri FROM children WHERE job NOT IN (SELECT id "
-                        "FROM jobs) ORDER BY job");
+                        "FROM jobs) AND NOT EXISTS (SELECT 1 FROM task_ends WHERE id = (SELECT "
+                        "max(id) FROM task_ends WHERE id <= job) AND job < id + count) ORDER BY "
+                        "job");
     std::vector<ChildGrant> children;
     while (q.executeStep())
       children.push_back({job_id(q.getColumn(0)), q.getColumn(1).getString(),

@@ -149,6 +149,7 @@ struct Journal::State {
     std::string user, queue;
   } forgotten_array;  // the array that is going, or went last
   void forget_tasks(JobId first, JobId stop, Forgotten& gone);
+  void forget_instances_of_arrays(JobId first, JobId stop, Forgotten& gone);
   void forget_reservations();
   // Does this record, packed as `data`, change what is known of a descendant's job?
   bool is_news(const msg::JobRecord& record, std::string_view data);

@@ -8,6 +8,7 @@
 
 #include "base/instance_path.hpp"
 #include "instance/basics/text.hpp"
+#include "instance/job/no_array.hpp"
 #include "instance/listing/asked_ids.hpp"
 #include "instance/listing/ended_instance_counts.hpp"
 #include "instance/users/rights.hpp"
@@ -21,6 +22,7 @@ void EndedInstances::answer(const transport::Request& request, const std::string
     return request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
   if (!self->is_instance)
     return request.fail({Errc::not_found, fmt::format("{} is a job, not an instance", path), {}});
+  if (self->tasks > 0) return request.fail(about_array_of_instances(path, self->id));
   switch (answer_when_ended(request.topic())) {
     case WhenEnded::job_list:
       return uses_.pages.list_gone(request, path);

@@ -490,7 +490,7 @@ class JobManager {
   ActiveJob& take_in(Intake& intake);
   // Graphs (manager_graph.cpp).
   bool is_in_intake(JobId id) const;
-  Result<Submission> graph_submission(const std::string& jobspec, std::uint64_t count,
+  Result<Submission> graph_submission(const std::string& jobspec, const msg::GraphSpec& asked,
                                       const std::string& user, Time now) const;
   Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
   Status choose_ways(GraphPlan& plan, Time now);

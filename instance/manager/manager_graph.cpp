@@ -45,12 +45,14 @@ bool JobManager::is_in_intake(JobId id) const {
 }
 
 // Errors: those of submit(), without a place.
-Result<Submission> JobManager::graph_submission(const std::string& jobspec, std::uint64_t count,
+Result<Submission> JobManager::graph_submission(const std::string& jobspec,
+                                                const msg::GraphSpec& asked,
                                                 const std::string& user, Time now) const {
-  auto made = make_submission(jobspec, false);
+  auto made = make_submission(jobspec, asked.is_instance);
   if (!made) return made;
-  made->count = count;
-  if (auto sound = check_request(*made, count, user); !sound) return tl::unexpected(sound.error());
+  made->count = asked.count;
+  if (auto sound = check_request(*made, asked.count, user); !sound)
+    return tl::unexpected(sound.error());
   add_default_limit(*made, now);
   if (const auto why = too_late(*made, now); !why.empty()) return fail(Errc::unsatisfiable, why);
   if (!made->input_tasks.empty())
@@ -118,8 +120,8 @@ Result<msg::GraphReply> JobManager::submit_graph(const msg::GraphRequest& reques
   const auto before = known_submission(request.key);
   if (!before) return tl::unexpected(before.error());
   auto plan = plan_graph(request, *before ? (*before)->first : next_id_,
-                         [&](const std::string& jobspec, std::uint64_t count) {
-                           return graph_submission(jobspec, count, request.user, now);
+                         [&](const std::string& jobspec, const msg::GraphSpec& asked) {
+                           return graph_submission(jobspec, asked, request.user, now);
                          });
   if (!plan) return tl::unexpected(plan.error());
   std::uint64_t equal = 0;  // jobs of tasks that are several equal jobs
@@ -159,7 +161,7 @@ std::size_t JobManager::accept_run(GraphPlan& plan, std::size_t begin, Time now)
   Submission shared = *spec.submission;
   shared.first = first;
   shared.count = end - begin;
-  const Batch batch{first, shared.count, spec.jobspec, false};
+  const Batch batch{first, shared.count, spec.jobspec, shared.is_instance};
   if (spec.batch.value() != 0)
     journal_.add_batch_like(batch, spec.batch);
   else
@@ -188,6 +190,7 @@ void JobManager::accept_alone(const GraphPlan& plan, const GraphPlan::Task& task
   request.count = spec.submission->count;
   request.urgency = spec.urgency;
   request.user = plan.user;
+  request.is_instance = spec.submission->is_instance;
   auto own = with_words(*spec.submission, task.id, task.words);
   HOLON_CHECK(own.has_value());
   own->count = request.count;
@@ -196,7 +199,7 @@ void JobManager::accept_alone(const GraphPlan& plan, const GraphPlan::Task& task
     accept_array(submission, request, now);
     return;
   }
-  journal_.add_batch({task.id, request.count, request.jobspec, false});
+  journal_.add_batch({task.id, request.count, request.jobspec, request.is_instance});
   std::vector<EventBody> bodies = {event::Submit{spec.urgency, plan.user}, event::Validate{}};
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   if (submission->dependencies.empty()) {

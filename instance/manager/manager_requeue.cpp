@@ -38,7 +38,9 @@ bool has_own_code(const Lifecycle& life) {
 bool JobManager::runs_again(const ActiveJob& job) const {
   const SchedulingOptions& wishes = job.submission->wishes;
   const Lifecycle& life = job.life;
-  if (paused_ || life.cancelled || !life.freed) return false;
+  // A root that ends keeps what waits for its next start; a child has none.
+  if (paused_ && path_ != "/") return false;
+  if (life.cancelled || !life.freed) return false;
   if (has_given_place(life) && life.preemption.requeue) return true;
   if (life.exception == "preempt" || life.retries - life.preemptions >= wishes.requeue)
     return false;

@@ -21,8 +21,7 @@ constexpr std::size_t kLongestKey = 128;  // bytes
 
 Status check_array(const Submission& submission) {
   if (!submission.wishes.array) return {};
-  const char* const what = submission.is_instance            ? "an instance"
-                           : submission.wishes.immediate     ? "a job that is to start at once"
+  const char* const what = submission.wishes.immediate       ? "a job that is to start at once"
                            : !submission.input_tasks.empty() ? "a job that reads from a client"
                                                              : nullptr;
   if (what == nullptr) return {};

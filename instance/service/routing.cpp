@@ -7,6 +7,8 @@
 
 #include "instance/agents/agent_admission.hpp"
 #include "instance/basics/text.hpp"
+#include "instance/job/array.hpp"
+#include "instance/job/no_array.hpp"
 #include "instance/users/rights.hpp"
 
 namespace holon::instance {
@@ -85,6 +87,8 @@ void Routing::to_child(JobId child, const Request& request, const std::string& p
     return server_.forward(peer, request, path);
   const ActiveJob* job = uses_.jobs.find(child);
   if (job == nullptr) return uses_.gone.answer(request, path);
+  if (job->submission->is_instance && is_array(*job))
+    return request.fail(about_array_of_instances(uses_.jobs.path_of(child), child.value()));
   // A child that is ending is waited for: it is expected to end and to be taken over.
   if (!job->submission->is_instance || is_pending(job->life.state)) {
     const char* what =

@@ -254,9 +254,16 @@ class JournalReader {
   // Once a child's job is over, its parent has taken its records over.
   static bool is_over(SQLite::Database& db, std::uint64_t child) {
     try {
-      SQLite::Statement q(db, "SELECT 1 FROM jobs WHERE id=?");
-      q.bind(1, static_cast<std::int64_t>(child));
-      return q.executeStep();
+      const auto has = [&](const char* query) {
+        SQLite::Statement q(db, query);
+        q.bind(1, static_cast<std::int64_t>(child));
+        return q.executeStep();
+      };
+      if (has("SELECT 1 FROM jobs WHERE id=?")) return true;
+      // It may have been a task of an array.
+      return db.tableExists("task_ends") &&
+             has("SELECT 1 FROM (SELECT id, count FROM task_ends WHERE id <= ?1 ORDER BY id DESC "
+                 "LIMIT 1) WHERE ?1 < id + count");
     } catch (const SQLite::Exception&) {
       return false;
     }

@@ -59,7 +59,7 @@ class Explainer {
   bool is_kept_back(const Queue& queue) const {
     switch (job_.why) {
       case Why::not_considered:
-        return is_at_depth(queue);
+        return queue.is_at_depth(job_.pools);
       case Why::idle_limit:
       case Why::backfill:
       case Why::chunk:
@@ -68,9 +68,6 @@ class Explainer {
       default:
         return false;
     }
-  }
-  static bool is_at_depth(const Queue& queue) {
-    return queue.walk.considered >= queue.config.queue_depth;
   }
 
   bool fits(const JobRequest& request, Duration length) {
@@ -130,7 +127,8 @@ class Explainer {
     for (std::size_t i = 0; i < s_.queues().all.size(); ++i) {
       const Queue& other = s_.queues().all[i];
       const bool open = other.enabled && other.started &&
-                        (other.policy.backfill || other.pending.empty()) && !is_at_depth(other) &&
+                        (other.policy.backfill || other.pending.empty()) &&
+                        !other.is_at_depth(job_.pools) &&
                         other.config.access.admits(job_.request.user, job_.request.group);
       Job moved = job_;
       moved.queue = i;
@@ -218,7 +216,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   Explanation explanation{std::move(outlook->reason),
                           outlook->planned_start,
                           outlook->position,
-                          queue.walk.considered,
+                          queue.walk.considered_in_all(),
                           queue.pending.size(),
                           {},
                           {}};

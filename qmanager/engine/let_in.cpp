@@ -1,6 +1,7 @@
 // let_in.cpp - what aging alone can bring: when the order of a queue will let in a job that is kept
 // out now.
 #include <algorithm>
+#include <map>
 
 #include "qmanager/engine/order.hpp"
 
@@ -29,14 +30,15 @@ bool lets_in_at(const Scheduler::State& s, Time t) {
   limits.begin_idle();
   for (const Queue& queue : s.queues().all) {
     if (!queue.started) continue;
-    std::int64_t looked_at = 0;
+    std::map<PoolSet, std::int64_t> looked_at;
     for (const Job* job : in_order_of(s, queue, usage, t)) {
-      if (looked_at == queue.config.queue_depth) break;
+      std::int64_t& alike = looked_at[job->pools];
+      if (alike == queue.config.queue_depth) continue;
       const Duration length = s.queues().length_of(*job);
       const bool kept_out = job->why == Why::idle_limit || job->why == Why::not_considered;
       if (limits.over_idle(*job, length)) continue;
       if (kept_out && !limits.over(*job, t, length, true)) return true;
-      if (!limits.over(*job, t, length, false)) ++looked_at;
+      if (!limits.over(*job, t, length, false)) ++alike;
     }
   }
   return false;

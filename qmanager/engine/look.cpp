@@ -137,7 +137,7 @@ std::vector<QueueStatus> Scheduler::queues() const {
                    .started = queue.started,
                    .pending = queue.pending.size(),
                    .held = queue.held,
-                   .considered = queue.walk.considered,
+                   .considered = queue.walk.considered_in_all(),
                    .counts = queue.counts});
   // Waiting jobs, up to a million, are counted as they come and go; reservations are few.
   const auto of = [&](JobId id) -> QueueStatus& { return all[state_->jobs().find(id)->queue]; };
@@ -231,7 +231,7 @@ std::string why_closed(const SchedulerConfig& config, const Queue& queue) {
   if (!queue.enabled) return "it takes no jobs now";
   if (!queue.started) return "it is stopped";
   const std::int64_t depth = queue.config.queue_depth;
-  if (queue.walk.considered >= depth)
+  if (queue.is_at_depth(PoolSet()))
     return fmt::format("only the first {} tried (queue.depth = {})",
                        depth == 1 ? "waiting job is" : fmt::format("{} waiting jobs are", depth),
                        depth);

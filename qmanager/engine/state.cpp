@@ -49,7 +49,7 @@ void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job) {
   job.why = Why::not_considered;
   // A new job in front of jobs that were considered already: their turn is decided again.
   if (is_passed(s, job)) s.progress().dirty = true;
-  s.queues().of(job).pending.insert(job.key, &job);
+  s.queues().of(job).list(job);
 }
 
 namespace {
@@ -77,7 +77,7 @@ void dequeue(Parts<Plan, Queues, Progress> s, Job& job, Time now) {
     Queue& queue = s.queues().of(job);
     // The jobs behind it may have waited for this job alone.
     if (queue.walk.last && job.key <= *queue.walk.last) s.progress().dirty = true;
-    queue.pending.erase(job.key);
+    queue.unlist(job);
   }
 }
 

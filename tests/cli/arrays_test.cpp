@@ -9,6 +9,7 @@
 
 #include "cli/options/indices.hpp"
 #include "cli/workflow/array_options.hpp"
+#include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
@@ -104,10 +105,54 @@ TEST(ArrayOptions, ATableNamesItsColumnsInItsFirstLine) {
 }
 
 // Not of `alloc`, whose command may be one that knows ":::" itself, such as GNU parallel.
-TEST(ArrayOptions, OnlySubmitMakesArraysOfWords) {
+TEST(ArrayOptions, ARunIsNoArrayOfWords) {
   const std::string said = "`holon submit` makes a task for each word behind it";
-  for (const char* verb : {"run", "batch"})
-    EXPECT_THAT(run_cli({verb, "echo", ":::", "a", "b"}).err, HasSubstr(said)) << verb;
+  EXPECT_THAT(run_cli({"run", "echo", ":::", "a", "b"}).err, HasSubstr(said));
+}
+
+// A script of one's own, which may be executed.
+class ScriptFile {
+ public:
+  ScriptFile() : name_(testing::TempDir() + "holon-script-" + std::to_string(getpid())) {
+    std::ofstream(name_) << "#!/bin/sh\n";
+    std::filesystem::permissions(name_, std::filesystem::perms::owner_all);
+  }
+  ~ScriptFile() { std::filesystem::remove(name_); }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+TEST(ArrayOptions, OfBatchMakeAnArrayOfInstances) {
+  const ScriptFile script;
+  FakeBroker broker;
+  msg::SubmitReply reply{7, 1, 10};
+  broker.answer("submit", reply);
+  broker.start();
+  const Ran ran =
+      run_cli({"batch", "-n", "2", "--array", "0-9", "--json", script.name(), "{{array.index}}"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(json::parse(ran.out), (json{{"id", 7}, {"count", 1}, {"tasks", 10}}));
+  const auto asked = broker.last<msg::SubmitRequest>("submit");
+  EXPECT_TRUE(asked.is_instance);
+  EXPECT_EQ(asked.count, 10u);
+  const json spec = json::parse(asked.jobspec);
+  EXPECT_EQ(array_of(spec), (json{{"first", 0}, {"step", 1}}));
+  const auto command = spec["tasks"][0]["command"].get<std::vector<std::string>>();
+  EXPECT_EQ(command[2], "--grant");
+  EXPECT_EQ(command.back(), "{{array.index}}");
+  EXPECT_EQ(run_cli({"batch", script.name(), ":::", "a", "b"}).code, kOk);
+  EXPECT_EQ(array_of(json::parse(broker.last<msg::SubmitRequest>("submit").jobspec))["entries"],
+            (json{"a", "b"}));
+}
+
+TEST(ArrayOptions, OfBatchAreRefusedWhereInstancesCannotHaveThem) {
+  const ScriptFile script;
+  EXPECT_THAT(run_cli({"batch", "--max-running", "2", script.name()}).err,
+              HasSubstr("--max-running: is about arrays"));
+  EXPECT_THAT(run_cli({"batch", "--array", "1-2", "-o", "run.log", script.name()}).err,
+              HasSubstr("run-{{id}}.log gives each a file of its own"));
 }
 
 TEST(ArrayOptions, IndicesLeaveTheCommandAsItIs) {

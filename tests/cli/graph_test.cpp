@@ -12,6 +12,8 @@
 
 #include "cli/workflow/file_claims.hpp"
 #include "cli/workflow/graph_file.hpp"
+#include "msg/graph.hpp"
+#include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
@@ -205,6 +207,69 @@ TEST(GraphFile, OfAMisspeltKeyTheNearestOneIsNamed) {
   EXPECT_THAT(about_unknown_key("afterokk", {}, false), HasSubstr("; did you mean afterok"));
   EXPECT_THAT(about_unknown_key("zzzzzzzz", {"time"}, false),
               HasSubstr("accepted are name, command"));
+}
+
+// With the options of holon batch; what its command is, is its initial program.
+TEST(GraphFile, ATaskMayBeAnInstance) {
+  const std::string file = testing::TempDir() + "holon-graph-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << R"([defaults]
+time = "10m"
+[[task]]
+name = "campaign"
+batch = true
+command = ["/bin/sh", "x y"]
+conf = ["queue.policy=easy", "queue.depth=7"]
+array = "0-2"
+[[task]]
+name = "collect"
+shell = "c"
+afterok = "campaign"
+[[task]]
+name = "line"
+batch = true
+shell = "holon submit ./w; holon job wait --all"
+)";
+  FakeBroker broker;
+  broker.answer("submit.graph", msg::GraphReply{{1, 5, 6}});
+  broker.start();
+  const Ran ran = run_cli({"submit", "--file", file});
+  EXPECT_EQ(ran.out, "campaign 1\ncollect 5\nline 6\n") << ran.err;
+  const auto asked = broker.last<msg::GraphRequest>("submit.graph");
+  ASSERT_EQ(asked.tasks.size(), 3u);
+  const auto& spec_of = [&](std::size_t task) { return asked.specs[asked.tasks[task].ways[0]]; };
+  EXPECT_TRUE(spec_of(0).is_instance);
+  EXPECT_EQ(spec_of(0).count, 3u);
+  EXPECT_FALSE(spec_of(1).is_instance);
+  EXPECT_EQ(asked.tasks[1].after.front().task, 0u);
+  Words command = asked.tasks[0].command;
+  EXPECT_TRUE(command[0].starts_with("/")) << command[0];
+  command.erase(command.begin());
+  EXPECT_EQ(command, (Words{"start", "--grant", "--conf", "queue.policy=easy", "--conf",
+                            "queue.depth=7", "--", "/bin/sh", "x y"}));
+  EXPECT_TRUE(spec_of(2).is_instance);
+  EXPECT_EQ(asked.tasks[2].command.back(), "holon submit ./w; holon job wait --all");
+  std::filesystem::remove(file);
+}
+
+TEST(GraphFile, WhatAnInstanceCannotHaveIsRefusedInItsPlace) {
+  const std::string file = testing::TempDir() + "holon-graph-" + std::to_string(getpid()) + ".toml";
+  const auto said_of = [&](const std::string& lines) {
+    std::ofstream(file) << "[[task]]\nname = \"a\"\nbatch = true\n" << lines;
+    return run_cli({"submit", "--file", file}).err;
+  };
+  const std::string place = "holon submit: " + file;
+  EXPECT_EQ(
+      said_of("shell = \"x\"\nkill-on-bad-exit = true\n").substr(0, place.size() + 90),
+      (place + ":5, task a: 'kill-on-bad-exit' is no option of holon batch, which a task with "
+               "'batch' takes; accepted")
+          .substr(0, place.size() + 90));
+  EXPECT_EQ(said_of("command = [\"/no/such/script\"]\n"),
+            place + ":4, task a: there is no such script; 'shell' takes a command instead\n");
+  EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\nshell = \"x\"\nbatch = \"yes\"\n"),
+              HasSubstr("g.toml:4, task a: 'batch' is true or false"));
+  EXPECT_THAT(refusal_of("[defaults]\nbatch = true\n[[task]]\nname = \"a\"\nshell = \"x\"\n"),
+              HasSubstr("'batch' belongs to a task"));
+  std::filesystem::remove(file);
 }
 
 // Said by `holon submit` itself, which knows the options.

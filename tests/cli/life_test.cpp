@@ -449,6 +449,29 @@ TEST(History, AsCsvIsReadBySpreadsheets) {
                 "15.000,2048,0,0,,,,\r\n");
 }
 
+// Whoever adds up the rows has everything once.
+TEST(History, AsCsvWithTasksHasThemInPlaceOfTheirArray) {
+  FakeBroker broker;
+  auto array = ended(1, "ann", "COMPLETED");
+  array.array = 1;
+  array.tasks = 2;
+  auto first = ended(2, "ann", "COMPLETED"), second = ended(3, "ann", "COMPLETED");
+  first.array = second.array = 1;
+  first.index = 0, second.index = 1;
+  broker.answer("jobs", msg::JobsReply{{array, first, second, ended(4, "bob", "COMPLETED")}, ""});
+  broker.start();
+  const auto rows_of = [](const std::string& text) {
+    std::string paths;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      paths += line.substr(0, line.find(',')) + " ";
+    return paths;
+  };
+  EXPECT_EQ(rows_of(run_cli({"history", "--csv", "--tasks"}).out), "path /1.0 /1.1 /4 ");
+  EXPECT_THAT(run_cli({"history", "--csv"}).out, HasSubstr("/1,"));
+  EXPECT_THAT(run_cli({"history", "--tasks", "--format", "id"}).out, HasSubstr("1\n"));
+}
+
 TEST(History, IsAddedUpOverAllPages) {
   FakeBroker broker;
   broker.handle("jobs", [](const transport::Request& request) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <tuple>
 
 #include "tests/instance/lone_broker.hpp"
@@ -193,6 +194,37 @@ TEST_F(Requeue, OutlivesTheWholeInstance) {
   EXPECT_EQ(job.result, "COMPLETED") << job.reason;
   EXPECT_EQ(job.retries, 1u);
   EXPECT_EQ(runs_of(live), 2u);
+}
+
+// The broker that is left ends what runs in order; nobody has cancelled it.
+TEST_F(Requeue, RunsAgainAtTheNextStartWhereTheSupervisorAloneWasKilled) {
+  Live live({"--resources", "node=1/core=2", "--conf", "job.grace=1s"});
+  const auto again = live.job(attempt(live, "[ $n = 2 ] || exec sleep 1000"), retried(1));
+  const auto array =
+      live.job({"/bin/sh", "-c", "[ -e " + live.dir() + "/good ] || exec sleep 1000"}, [&] {
+        JobOptions options;
+        options.count = 2;
+        options.system = R"({"holon":{"array":{},"requeue":1}})";
+        return options;
+      }());
+  live.when_running(again);
+  ASSERT_TRUE(eventually([&] { return runs_of(live) == 1; }));
+  ASSERT_TRUE(eventually([&] { return live.record(array).state == "RUN"; }));
+  std::set<pid_t> all;
+  testing::add_tree(live.supervisor(), all);
+  testing::signal_process(live.supervisor(), SIGKILL);
+  EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), testing::alive); }));
+  succeed(live);
+  live.start();
+  const auto job = live.wait_one(again);
+  EXPECT_EQ(job.result, "COMPLETED") << job.reason;
+  EXPECT_EQ(job.retries, 1u);
+  EXPECT_EQ(runs_of(live), 2u);
+  const auto tasks = live.wait_one(array);
+  EXPECT_EQ(tasks.result, "COMPLETED") << tasks.reason;
+  const auto requeues = requeues_of(live, again);
+  ASSERT_EQ(requeues.size(), 1u);
+  EXPECT_THAT(std::string(requeues[0]["context"]["note"]), HasSubstr("its supervisor is gone"));
 }
 
 TEST_F(Requeue, IsOverWithACancel) {

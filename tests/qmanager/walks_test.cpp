@@ -46,6 +46,69 @@ TEST(Walks, AWindowBeforeAReservationWithoutAnEnd) {
   EXPECT_EQ(scheduler.windows(0), (std::vector<Window>{{2, 10}, {1, kTimeMax}}));
 }
 
+// Jobs that wait for a licence count against the depth of the queue apart from those that ask for
+// none, or for another one.
+constexpr const char* kLicenceIsTaken = R"(
+    A  0  1  10  10  uses=l:1
+    B  0  1  10  10  uses=l:1
+    C  0  1  10  10  uses=l:1
+    D  0  1  10  10  uses=l:1
+    E  0  1  3   3
+    F  0  1  3   3   uses=m:1)";
+
+SchedulerConfig two_licences(const char* name) {
+  SchedulerConfig config = policy(name);
+  config.pools = {{"l", 1}, {"m", 1}};
+  config.defaults.queue_depth = 2;
+  return config;
+}
+
+TEST(Walks, ThoseThatWaitForALicenceKeepNobodyOutWhoNeedsNone) {
+  for (const char* name : {"easy", "hybrid:2", "conservative", "conservative-rebuild"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(
+        gantt(run({.nodes = 4, .jobs = parse_jobs(kLicenceIsTaken), .config = two_licences(name)})),
+        R"(
+      n0 |AAAAAAAAAABBBBBBBBBBCCCCCCCCCCDDDDDDDDDD|
+      n1 |EEE.....................................|
+      n2 |FFF.....................................|
+      n3 |........................................|
+)");
+  }
+}
+
+TEST(Walks, AJobBeyondTheDepthIsToldWithWhomItIsCounted) {
+  auto scheduler = on(4, two_licences("easy"), kLicenceIsTaken);
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.running(), 3u);
+  EXPECT_EQ(
+      scheduler.outlook(JobId{4})->reason,
+      "behind the first 2 in line that ask for l, and only these are tried (queue.depth = 2)");
+  EXPECT_EQ(scheduler.queues().front().considered, 2);
+}
+
+// D is left to a window; the walk has gone on behind E, which the depth keeps out. With the start
+// of D there is room for E.
+TEST(Walks, AWindowLetsInWhomTheDepthKeptOutInFrontOfOthers) {
+  for (const bool shortcuts : {true, false}) {
+    SchedulerConfig config = two_licences("easy");
+    config.shortcuts = shortcuts;
+    config.pools["l"] = 4;
+    config.defaults.backfill = BackfillOrder::first_fit;
+    auto scheduler = on(4, config, R"(
+        A  0  1  10  10
+        H  0  4  10  10
+        C  0  4  20  20  uses=l:1
+        D  0  1  5   5   uses=l:1
+        E  0  1  5   5   uses=l:1
+        F  0  4  5   5)");
+    while (scheduler.step(0).more) {
+    }
+    EXPECT_EQ(scheduler.running(), 3u) << "A, D and E";
+    scheduler.check_invariants();
+  }
+}
+
 // As it was met: 3 of 16 run without a limit, 12 as well, 12 more wait, and a pass never ended.
 TEST(Walks, APassFillsWindowsBesideJobsWithoutLimits) {
   for (const BackfillOrder order :

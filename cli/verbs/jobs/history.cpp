@@ -57,9 +57,10 @@ class Rows {
     }
     if (args_.swf) return add_to_trace(jobs);
     for (const auto& job : jobs) {
-      if (args_.csv)
+      const bool has_its_tasks_behind = args_.request.tasks && job.tasks > 0;
+      if (args_.csv && !has_its_tasks_behind)  // a spreadsheet would add up both
         call_.io.out << csv_row(job);
-      else
+      else if (!args_.csv)
         add_row(job);
     }
     if (!args_.csv) call_.io.out << table_.render_next(call_.io, more) << std::flush;
@@ -287,7 +288,8 @@ int verb_history(Invocation& call) {
   parser.group("Options")
       .flag("-R,--recursive", args.request.recursive,
             "jobs of child instances, too, whether these still live or not")
-      .flag("--tasks", args.request.tasks, "behind each array its tasks; not with --recursive")
+      .flag("--tasks", args.request.tasks,
+            "behind each array its tasks (with --csv in its place); not with --recursive")
       .instance(call)
       .json(args.json);
   add_sieve(parser, args);

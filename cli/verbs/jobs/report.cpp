@@ -15,6 +15,7 @@
 #include "instance/basics/clock.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/process/state_claim.hpp"
+#include "instance/registry/ran.hpp"
 #include "instance/tree/dead_child.hpp"
 #include "msg/job_filter.hpp"
 #include "sim/report.hpp"
@@ -23,6 +24,8 @@ namespace holon::cli {
 namespace {
 
 constexpr std::size_t kMostDamage = 10;  // findings that are told
+// Tasks of arrays that are drawn one by one; of more, nobody could see anything.
+constexpr std::uint64_t kMostTasks = 100'000;
 
 struct ReportArgs {
   std::string file = "report.html";
@@ -37,6 +40,7 @@ struct Recorded {
   sim::SimResult result;
   std::vector<sim::ReportInput::Ended> ends;
   std::size_t unstarted = 0;  // over, and never ran
+  bool averages = false;      // an array is drawn as a whole
 };
 
 sim::ReportInput::Ended ended_as(const msg::JobRecord& job) {
@@ -60,9 +64,9 @@ Time end_of(const msg::JobRecord& job, Time now) {
 
 // The job's processors; for an array drawn as a whole, what its tasks held on average.
 std::int64_t procs_of(const msg::JobRecord& job, Time now) {
+  if (job.tasks == 0) return job.ncores;
   const Duration lasted = job.t_start > 0 ? end_of(job, now) - job.t_start : 0;
-  const std::int64_t held =
-      job.tasks > 0 && lasted > 0 ? (job.tasks_core_ms + lasted / 2) / lasted : job.ncores;
+  const std::int64_t held = lasted > 0 ? (job.tasks_core_ms + lasted / 2) / lasted : job.ncores;
   return std::max<std::int64_t>(1, held);
 }
 
@@ -81,7 +85,7 @@ void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
   if (job.t_start > 0) {
     end = end_of(job, now);
     outcome.start = job.t_start;
-    traced.run = std::max<Duration>(1, end - job.t_start);
+    traced.run = std::max<Duration>(0, end - job.t_start);
   }
   all.result.first_submit =
       all.workload.jobs.empty() ? job.t_submit : std::min(all.result.first_submit, job.t_submit);
@@ -103,12 +107,14 @@ Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
     if (job.tasks > 0 && arrays.contains(job.id)) continue;
     const bool never_ran = job.state == "INACTIVE" && job.t_start == 0;
     all.unstarted += never_ran;
-    if (!never_ran) add_record(all, job, now);
+    if (never_ran) continue;
+    all.averages = all.averages || job.tasks > 0;
+    add_record(all, job, now);
   }
   return all;
 }
 
-// Cores of an instance that is gone, whose number is unknown: the most in use at once.
+// The most cores in use at once: a machine that has shrunk since had them too.
 std::int64_t most_at_once(const Recorded& all) {
   std::vector<std::pair<Time, std::int64_t>> changes;
   for (std::size_t i = 0; i < all.workload.jobs.size(); ++i) {
@@ -127,8 +133,18 @@ std::string full_time(Time ms) {
   return show_time(ms, 0);
 }
 
+std::string machine_text(const instance::PastMachine& machine, std::int64_t most) {
+  if (machine.cores == 0) return fmt::format("at least {} cores", most);
+  std::string text =
+      fmt::format("{} node{}, {} core{}", machine.nodes, machine.nodes == 1 ? "" : "s",
+                  machine.cores, machine.cores == 1 ? "" : "s");
+  if (most > machine.cores) text += fmt::format("; {} were in use before", most);
+  return text;
+}
+
 std::vector<std::pair<std::string, std::string>> facts_of_instance(
-    const Result<msg::TreeNode>& node, const Recorded& all, std::int64_t procs, Time now) {
+    const Result<msg::TreeNode>& node, const instance::PastMachine& machine, std::int64_t most,
+    const Recorded& all, Time now) {
   std::vector<std::pair<std::string, std::string>> facts;
   const auto add = [&facts](const char* name, std::string value) {
     if (!value.empty()) facts.emplace_back(name, std::move(value));
@@ -139,10 +155,7 @@ std::vector<std::pair<std::string, std::string>> facts_of_instance(
     add("policy", node->policy);
     add("since", node->t_started > 0 ? full_time(node->t_started) : "");
   }
-  const bool is_known = node && node->cores > 0;
-  add("machine", is_known ? fmt::format("{} node{}, {} cores", node->nodes,
-                                        node->nodes == 1 ? "" : "s", node->cores)
-                          : fmt::format("at least {} cores", procs));
+  add("machine", machine_text(machine, most));
   add("jobs",
       fmt::format("{}{}", all.workload.jobs.size(),
                   all.unstarted == 0 ? "" : fmt::format(", and {} that never ran", all.unstarted)));
@@ -177,13 +190,13 @@ Status write_report(const std::string& file, const std::string& page, std::ostre
 struct Shown {
   std::vector<msg::JobRecord> jobs;
   Result<msg::TreeNode> node = fail(Errc::not_found, "it has ended");
+  instance::PastMachine machine;
   std::string depths, state_dir;
   std::vector<std::string> damage;  // of the journal that the jobs were read from
 };
 
 // The jobs to draw: an array's tasks in its place, unless there are more than anybody could see.
 Result<msg::JobsReply> jobs_and_tasks(Client& client, msg::JobsRequest request) {
-  constexpr std::uint64_t kMostTasks = 100'000;
   auto jobs = client.jobs(request);
   if (!jobs || request.limit > 0 || request.recursive) return jobs;
   std::uint64_t tasks = 0;
@@ -196,7 +209,9 @@ Result<msg::JobsReply> jobs_and_tasks(Client& client, msg::JobsRequest request) 
 Result<Shown> ask(Client& client, const ReportArgs& args) {
   auto jobs = jobs_and_tasks(client, args.request);
   if (!jobs) return tl::unexpected(jobs.error());
-  return Shown{std::move(jobs->jobs), client.status(), depths_of(client), "", {}};
+  Shown shown{std::move(jobs->jobs), client.status(), {}, depths_of(client), "", {}};
+  if (shown.node) shown.machine = {shown.node->nodes, shown.node->cores};
+  return shown;
 }
 
 // Damage that may leave jobs off the page. A journal that cannot be checked has been read all the
@@ -206,8 +221,27 @@ std::vector<std::string> damage_of(const std::string& state_dir, std::vector<std
   return check && !check->damage.empty() ? std::move(check->damage) : std::move(met);
 }
 
-// The jobs of the instance itself, here those of a root: below are those of children. The array has
-// what its tasks did.
+// Appends the tasks of the arrays to the jobs. Tasks that cannot be read are problems.
+void add_past_tasks(Shown& shown, const msg::JobFilter& filter,
+                    std::vector<std::string>& problems) {
+  std::vector<std::uint64_t> arrays;
+  std::uint64_t tasks = 0;
+  for (const auto& job : shown.jobs) {
+    if (job.tasks == 0) continue;
+    arrays.push_back(job.id);
+    tasks += job.tasks;
+  }
+  if (tasks > kMostTasks) return;
+  for (const std::uint64_t array : arrays) {
+    auto past = instance::past_tasks(shown.state_dir, array, kMostTasks);
+    if (!past) problems.push_back(fmt::format("array {}: {}", array, to_string(past.error())));
+    for (auto& task : past ? *past : std::vector<msg::JobRecord>())
+      if (msg::matches(filter, task)) shown.jobs.push_back(std::move(task));
+  }
+}
+
+// The jobs of the instance itself, here those of a root, and the tasks of its arrays: below are the
+// jobs of children.
 Result<Shown> read_ended(const ReportArgs& args) {
   std::error_code ignored;
   if (std::filesystem::exists(args.state_dir, ignored) &&
@@ -239,6 +273,8 @@ Result<Shown> read_ended(const ReportArgs& args) {
     problems.insert(problems.end(), piece.problems.begin(), piece.problems.end());
     from = std::move(piece.next);
   } while (!from.empty());
+  add_past_tasks(shown, args.request.filter, problems);
+  if (const auto machine = instance::past_machine(args.state_dir)) shown.machine = *machine;
   shown.damage = damage_of(args.state_dir, std::move(problems));
   return shown;
 }
@@ -259,8 +295,8 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
     return fail(Errc::not_found, "no job has been submitted that could be shown");
   const auto& node = shown.node;
   const std::int64_t most = most_at_once(all);
-  const std::int64_t procs = node && node->cores > 0 ? std::max(node->cores, most) : most;
-  auto facts = facts_of_instance(node, all, procs, now);
+  const std::int64_t procs = std::max(shown.machine.cores, most);
+  auto facts = facts_of_instance(node, shown.machine, most, all, now);
   if (!shown.depths.empty())
     facts.emplace_back("waiting jobs that the scheduler tries", shown.depths);
   if (!shown.state_dir.empty()) facts.emplace_back("state directory", shown.state_dir);
@@ -275,9 +311,15 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
   const std::string title = !args.title.empty() ? args.title
                             : node              ? fmt::format("holon {}", node->path)
                                                 : std::string("holon");
-  return sim::html_report({title, std::move(facts), all.workload, runs, procs, std::move(all.ends),
-                           "Jobs that run are shown as they are now. For a retried job only its "
-                           "last attempt is counted."});
+  std::string note =
+      "Jobs that run are shown as they are now. For a retried job only its last attempt is "
+      "counted.";
+  if (all.averages)
+    note +=
+        " Arrays are drawn as a whole, with what their tasks held on average: there are too "
+        "many of these.";
+  return sim::html_report(
+      {title, std::move(facts), all.workload, runs, procs, std::move(all.ends), std::move(note)});
 }
 
 // Tells of damage; returns the exit code.

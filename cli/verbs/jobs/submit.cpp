@@ -20,6 +20,7 @@
 #include "cli/job_tracker.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/script_options.hpp"
+#include "cli/options/start_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/parser/help.hpp"
 #include "cli/parser/parser.hpp"
@@ -28,14 +29,11 @@
 #include "cli/workflow/array_options.hpp"
 #include "cli/workflow/file_claims.hpp"
 #include "cli/workflow/graph_file.hpp"
-#include "instance/request/file_words.hpp"
-#include "instance/request/submission.hpp"
+#include "cli/workflow/shared_output.hpp"
 #include "resource/jobspec/ordered_json.hpp"
 
 namespace holon::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct SubmitArgs {
   JobOptions job;
@@ -50,53 +48,8 @@ struct SubmitArgs {
   bool json = false;
   bool progress = false;
   std::vector<std::string> command;
+  instance::StartOptions instance;  // of a task of --file that is one
 };
-
-// Do the entries of all tasks lead to different names?
-bool names_differ(const ArrayRequest& request, const std::string& file) {
-  instance::Submission array;
-  array.wishes.array.emplace().entries = request.entries;
-  std::set<std::string> names;
-  for (std::uint64_t number = 1; number <= request.entries.size(); ++number)
-    if (!names.insert(instance::with_words_of(array, JobId(number), file, true)).second)
-      return false;
-  return true;
-}
-
-// Each of several jobs begins its file anew: if they share one, only the last job's output is left.
-Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
-                    const char* option) {
-  const auto& array = args.job.array;
-  const bool is_one = args.count < 2 && !(array && array->open);
-  if (is_one || !file) return {};
-  const auto whose = !array                   ? instance::InFileOf::job
-                     : array->entries.empty() ? instance::InFileOf::array
-                                              : instance::InFileOf::array_with_entries;
-  const std::string where = fmt::format("{} {}", option, *file);
-  if (auto good = instance::check_file_words(*file, whose, where); !good) return good;
-  if (file->find("{{id}}") != std::string::npos) return {};
-  if (array && file->find("{{array.index}}") != std::string::npos) return {};
-  // The future entries of an open array are unknown.
-  if (array && !array->entries.empty() && !array->open && names_differ(*array, *file)) return {};
-  std::error_code ignored;
-  const fs::path path = fs::path(args.job.shape.cwd) / *file;
-  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
-  const fs::path name(*file);
-  const std::string own =
-      (name.parent_path() / (name.stem().string() + "-{{id}}" + name.extension().string()))
-          .string();
-  return fail(
-      Errc::invalid_argument,
-      fmt::format("each of the {} would write over the others' output; {} gives each a file "
-                  "of its own",
-                  array && array->open ? "tasks to come" : fmt::format("{} jobs", args.count), own),
-      where);
-}
-
-Status check_job_files(const SubmitArgs& args) {
-  if (auto good = check_shared(args, args.job.output, "--output"); !good) return good;
-  return check_shared(args, args.job.error, "--error");
-}
 
 // Takes ":::" and the words behind it out of the command, and makes a job for each index.
 Status use_array(SubmitArgs& args) {
@@ -240,40 +193,60 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
 
 // ---- --file ----
 
+// Those of holon batch, for a task that is an instance.
+void add_options_of_instance(Parser& parser, SubmitArgs& args) {
+  parser.command("SCRIPT [ARGS...]", args.command, "the initial program", false);
+  add_resource_options(parser, args.job, Unit::slot);
+  add_job_options(parser, args.job);
+  add_file_option(parser, args.job, Unit::slot);
+  add_instance_options(parser, args.instance);
+  add_array_options(parser, args.array);
+}
+
+// The words of a task's options, and whether it is an instance.
+struct TaskOptionWords {
+  std::vector<std::string> words;
+  bool batch = false;
+  auto operator<=>(const TaskOptionWords&) const = default;
+};
+
 // The options of a task, read once for all tasks that have the same.
 class TaskOptions {
  public:
   // Errors: invalid_argument; where: the key of the wrong option, if it is one alone.
   // `in_defaults`: is that key in [defaults]?
-  Result<SubmitArgs> read(const std::vector<std::string>& words,
+  Result<SubmitArgs> read(const TaskOptionWords& task,
                           const std::function<bool(const std::string& key)>& in_defaults) {
-    if (const auto known = known_.find(words); known != known_.end()) return known->second;
-    auto args = parsed(words, in_defaults);
-    if (args) return known_.emplace(words, std::move(*args)).first->second;
-    for (const auto& word : words)
-      if (auto alone = parsed({word}, in_defaults); !alone) return tl::unexpected(alone.error());
+    if (const auto known = known_.find(task); known != known_.end()) return known->second;
+    auto args = parsed(task, in_defaults);
+    if (args) return known_.emplace(task, std::move(*args)).first->second;
+    for (const auto& word : task.words)
+      if (auto alone = parsed({{word}, task.batch}, in_defaults); !alone)
+        return tl::unexpected(alone.error());
     return fail(args.error().code, args.error().what);
   }
 
  private:
   // Errors: in the words of the command line's parser.
-  static Result<SubmitArgs> parsed(const std::vector<std::string>& words,
+  static Result<SubmitArgs> parsed(const TaskOptionWords& task,
                                    const std::function<bool(const std::string&)>& in_defaults) {
+    const auto& words = task.words;
+    const std::string verb = task.batch ? "batch" : "submit";
     std::ostringstream out, err;
     Io io{out, err};
     Invocation inner{io, words, {}, false};
     SubmitArgs args;
-    Parser parser("submit", "");
-    add_submit_options(parser, args);
+    Parser parser(verb, "");
+    task.batch ? add_options_of_instance(parser, args) : add_submit_options(parser, args);
     if (words.size() == 1)
       if (const std::string key = key_of_option(words.front());
           !parser.knows((key.size() == 1 ? "-" : "--") + key))
         return fail(Errc::invalid_argument,
-                    about_unknown_key(key, long_names(parser), in_defaults(key)), key);
+                    about_unknown_key(key, long_names(parser), in_defaults(key), verb), key);
     if (!parser.parse(inner)) return args;
     std::string what = err.str();
-    constexpr std::string_view kVerb = "holon submit: ";
-    if (what.starts_with(kVerb)) what.erase(0, kVerb.size());
+    const std::string before = "holon " + verb + ": ";
+    if (what.starts_with(before)) what.erase(0, before.size());
     what.erase(std::min(what.find('\n'), what.size()));
     return fail(Errc::invalid_argument, what, key_of_option(words.front()));
   }
@@ -285,7 +258,7 @@ class TaskOptions {
     return names;
   }
 
-  std::map<std::vector<std::string>, SubmitArgs> known_;
+  std::map<TaskOptionWords, SubmitArgs> known_;
 };
 
 // Makes the request for the tasks of a file. Tasks with the same options share a spec, and all
@@ -332,34 +305,49 @@ class GraphMaker {
       if (auto good = check_text(word, "COMMAND"); !good) return at(good.error());
     const bool takes_entries =
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
-    const auto known = known_.find(words);
+    const auto known = read.batch ? known_.end() : known_.find(words);
     if (known != known_.end() && !takes_entries) {
       if (auto alone = claims_.claim(known->second.files, read.name); !alone)
         return at(alone.error());
       return known->second.number;
     }
     const auto in_defaults = [&](const std::string& key) { return read.is_default(key, way); };
-    auto args = options_.read(words, in_defaults);  // with the files that go along
+    auto args = options_.read({words, read.batch}, in_defaults);  // with the files that go along
     if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     args->command = task.command;
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
     if (auto good = use_array(*args); !good) return at(good.error());
-    if (auto good = check_job_files(*args); !good) return at(good.error());
+    if (auto good = check_job_files(args->job, args->count); !good) return at(good.error());
     auto files = FileClaims::files_of(args->job);
     if (auto alone = claims_.claim(files, read.name); !alone) return at(alone.error());
+    if (read.batch) {
+      auto command = instance_of(*args);
+      if (!command) return at(command.error());
+      args->command = std::move(*command);
+    }
     task.command = args->command;
     const bool is_named = std::find(words.begin(), words.end(), "--name") != words.end();
     if (is_named) task.name.clear();
-    const bool is_shared = !args->job.array && args->count == 1 && !is_named;
+    const bool is_shared = !args->job.array && args->count == 1 && !is_named && !read.batch;
     auto made = make_request(args->job, std::move(args->command));
     if (!made) return at(made.error());
     const auto number = static_cast<std::uint32_t>(request_.specs.size());
     request_.specs.push_back({without_environment(made->request.jobspec),
-                              static_cast<std::uint64_t>(args->count), made->request.urgency});
+                              static_cast<std::uint64_t>(args->count), made->request.urgency,
+                              read.batch});
     request_.user = made->request.user;
     if (!args->job.for_user.empty()) for_user_ = args->job.for_user;
     if (is_shared) known_.emplace(words, Spec{number, std::move(files)});
     return number;
+  }
+
+  // `holon start` with the task's command as its initial program.
+  static Result<std::vector<std::string>> instance_of(const SubmitArgs& args) {
+    auto program = args.wrap ? args.command : script_by_name(args.command, "'shell'");
+    if (!program) return fail(program.error().code, program.error().what, "COMMAND");
+    instance::StartOptions options = args.instance;
+    options.command = std::move(*program);
+    return child_command(options);
   }
 
   std::string without_environment(const std::string& jobspec) {
@@ -563,7 +551,7 @@ int verb_submit(Invocation& call) {
   args.count_given = args.count != 1 || !parser.typed("--count").empty();
   if (auto good = use_array(args); !good)
     return report(call, "submit", parser.located(good.error()));
-  if (auto good = check_job_files(args); !good)
+  if (auto good = check_job_files(args.job, args.count); !good)
     return report(call, "submit", parser.located(good.error()));
   auto made = args.jobspec.empty() ? make_request(args.job, std::move(args.command))
                                    : request_of_file(call, args);

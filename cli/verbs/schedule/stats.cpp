@@ -66,7 +66,8 @@ int verb_stats(Invocation& call) {
       .json(json)
       .note(
           "Counted since the broker was started. CONSIDERED: pending jobs the last pass looked at "
-          "and left waiting; at DEPTH (queue.depth) it looks no further.")
+          "and left waiting; at DEPTH (queue.depth) of them that ask for the same licences, or for "
+          "none, it looks at no more of these.")
       .example("holon stats -i /3", "the scheduler of the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;
   auto client = connect_to_instance(call);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "instance/basics/text.hpp"
 #include "instance/journal/events/packing.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/rows.hpp"
@@ -119,6 +120,22 @@ bool Journal::State::forget_some_below(const std::string& path) {
   return q.exec() == kRecordsAtOnce;
 }
 
+// Tasks that were instances: a task has no record of its own.
+void Journal::State::forget_instances_of_arrays(JobId first, JobId stop, Forgotten& gone) {
+  SQLite::Statement q(db,
+                      "SELECT job FROM children WHERE job >= ? AND job < ? AND job NOT IN (SELECT "
+                      "id FROM jobs) ORDER BY job");
+  q.bind(1, row_of_job(first));
+  q.bind(2, row_of_job(stop));
+  const auto grant = read_grant(db);
+  const std::string own_path = grant ? grant->path : "/";
+  while (q.executeStep()) {
+    gone.instances.push_back(job_in_row(q.getColumn(0)));
+    const std::string path = join(own_path, gone.instances.back());
+    if (forget_some_below(path)) write_number(db, kForgettingBelow + path, 0);
+  }
+}
+
 void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   const auto drop = [&](const char* sql) {
     SQLite::Statement q(db, sql);
@@ -144,6 +161,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
     if (forget_some_below(record.path)) write_number(db, kForgettingBelow + record.path, 0);
   }
   ended.reset();
+  forget_instances_of_arrays(first, stop, gone);
   forget_tasks(first, stop, gone);
   note_forgotten_events(first, stop);
   drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");

@@ -19,7 +19,7 @@ void Deciding::start(Job& job, Allocation allocation) {
   if (s_.accounts().counts_bypass && selection == Selection::backfill)
     s_.progress().dirty = count_bypassed(s_.jobs(), queue, job) || s_.progress().dirty;
   s_.accounts().limiter.edit().idle_no_more(job);
-  queue.pending.erase(job.key);
+  queue.unlist(job);
   if (queue.hooks != nullptr) allocation = placed_by_policy(s_, job, std::move(allocation), now_);
   run(s_, job, allocation.when);
   // Jobs that a limit keeps back from now on, also those in front of this one, stop earning
@@ -61,7 +61,7 @@ void Deciding::preempt(Job& victim, const Job& for_job, Time end, Time planned) 
 }
 
 void Deciding::stand_aside(Job& job, Why why) {
-  s_.queues().of(job).pending.erase(job.key);
+  s_.queues().of(job).unlist(job);
   s_.queues().aside.edit().insert(job.request.id);
   s_.accounts().limiter.edit().idle_no_more(job);
   job.place = Job::Place::aside;

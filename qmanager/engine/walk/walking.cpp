@@ -1,6 +1,7 @@
 #include "qmanager/engine/walk/walking.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "qmanager/engine/pass/ranking.hpp"
 #include "qmanager/engine/walk/entitle.hpp"
@@ -18,8 +19,7 @@ void Walking::go_on() {
       walk_in_one_order();
       more = false;
       for (Queue& queue : s_.queues().all)
-        if (queue.started && !sliced)
-          more = fill_windows(s_, queue, now_, deciding_, trying_) || more;
+        if (queue.started && !sliced) more = fill(queue) || more;
     }
     return;
   }
@@ -28,7 +28,7 @@ void Walking::go_on() {
     for (Queue& queue : s_.queues().all) {
       if (!queue.started || (queue.config.preempt.mode != PreemptMode::off) != preempts) continue;
       do walk(queue);
-      while (!sliced && fill_windows(s_, queue, now_, deciding_, trying_));
+      while (!sliced && fill(queue));
       if (sliced) return;
     }
 }
@@ -88,15 +88,37 @@ bool Walking::nothing_to_find(const Queue& queue) {
 // Looks at one job. False: no job behind it in its queue is to be looked at now.
 bool Walking::look_at(Queue& queue, std::size_t slot) {
   Walk& walk = queue.walk;
-  if (walk.considered >= queue.config.queue_depth) walk.closed = true;
-  if (nothing_to_find(queue) || walk.closed) return false;
+  const bool kept_out = queue.is_at_depth(queue.pending.at(slot)->pools);
+  walk.cut_off = walk.cut_off || kept_out;
+  if (walk.closed || (kept_out && queue.is_at_depth()) || nothing_to_find(queue)) return false;
   if (effort_.budget.jobs-- <= 0) {
     s_.progress().sliced = true;
     return false;
   }
   walk.last = queue.pending.key_at(slot);
-  consider(queue, s_.jobs().own(*queue.pending.at(slot)));
+  if (kept_out)
+    skip(queue, s_.jobs().seen(*queue.pending.at(slot)));
+  else
+    consider(queue, s_.jobs().own(*queue.pending.at(slot)));
   return true;
+}
+
+// True: the depth of the queue leaves room for others to be looked at. Where these are behind the
+// walk already there is another one, at once.
+bool Walking::fill(Queue& queue) {
+  if (!fill_windows(s_, queue, now_, deciding_, trying_)) return false;
+  if (!std::exchange(queue.walk.cut_off, false)) return false;
+  s_.progress().dirty = s_.progress().dirty || queue.walk.skipped;
+  return !queue.walk.skipped;
+}
+
+// The depth of the queue keeps it out; those behind it that ask for other pools may be let in.
+void Walking::skip(Queue& queue, const Job& job) {
+  queue.walk.skipped = true;
+  if (job.reserved)
+    count_reservation(s_.config(), queue, job);
+  else
+    queue.walk.in_order = false;
 }
 
 // ---- what becomes of it
@@ -113,7 +135,7 @@ void Walking::consider(Queue& queue, Job& job) {
       length != kTimeMax && saturating_add(now_, length) > machine.horizon().end;
   if (outlives_the_lease) return deciding_.stand_aside(job, Why::lease);
   if (throttled(s_, queue, job, now_, deciding_)) {
-    if (job.why == Why::chunk) ++queue.walk.considered;
+    if (job.why == Why::chunk) ++queue.walk.considered[job.pools];
     return;
   }
   if (queue.hooks) {
@@ -123,7 +145,7 @@ void Walking::consider(Queue& queue, Job& job) {
   const bool may_reserve = entitled(policy_, queue, job, now_);
   if (!may_reserve && !queue.walk.in_order && qos_of(s_.config(), job).no_backfill) {
     deciding_.tell_why(job, Why::backfill, queue.walk.blocked_by);
-    ++queue.walk.considered;
+    ++queue.walk.considered[job.pools];
     return;
   }
   if (queue.walk.by_window && !may_reserve)
@@ -170,7 +192,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
       }
     }
   }
-  ++walk.considered;
+  ++walk.considered[job.pools];
   count_reservation(s_.config(), queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
   if (!queue.policy.backfill) walk.closed = true;
@@ -187,7 +209,7 @@ void Walking::left_its_place() {
 
 // A user-written policy does not let the job overtake those in front.
 void Walking::keep_in_line(Queue& queue, Job& job, std::string reason) {
-  ++queue.walk.considered;
+  ++queue.walk.considered[job.pools];
   queue.walk.in_order = false;
   if (job.detail != reason) job.why = Why::not_considered;  // so that the new reason is told
   job.detail = std::move(reason);
@@ -200,7 +222,7 @@ void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
   const JobId id = job.request.id;
   if (!job.reserved && !s_.plan().machine->placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
-  ++walk.considered;
+  ++walk.considered[job.pools];
   if (!may_reserve) walk.in_order = false;
   walk.passed_by = walk.passed_by || !job.reserved;
   if (!queue.policy.keep && may_reserve) {

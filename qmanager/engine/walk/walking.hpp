@@ -35,6 +35,8 @@ class Walking {
   void walk(Queue& queue);
   void walk_in_one_order();
   bool look_at(Queue& queue, std::size_t slot);
+  void skip(Queue& queue, const Job& job);
+  bool fill(Queue& queue);
   bool nothing_to_find(const Queue& queue);
   void consider(Queue& queue, Job& job);
   void pass_over(Queue& queue, Job& job);

@@ -90,8 +90,8 @@ void keep_chunks(Parts<Jobs, const Plan, const Queues> s, Queue& queue,
                  const std::vector<Window>& windows, Time now, Deciding& deciding) {
   if (queue.config.chunk_size == 0 || now >= queue.chunk_until) return;
   bool& chunking = queue.walk.chunking;
-  std::erase_if(queue.walk.candidates, [&](JobId id) {
-    Job* const job = s.jobs().find(id);
+  std::erase_if(queue.walk.candidates, [&](const auto& candidate) {
+    Job* const job = s.jobs().find(candidate.first);
     if (job == nullptr) return true;
     const bool waits = std::none_of(windows.begin(), windows.end(), [&](const Window& window) {
       return fits(window, *job, ticks_of(s, *job, now));
@@ -108,7 +108,7 @@ std::vector<Candidate> candidates_for(Parts<Jobs, const Plan, const Queues, cons
                                       const Queue& queue, const Window& window, Time now) {
   std::vector<Candidate> candidates;
   const std::int64_t depth = queue.config.backfill_depth;
-  for (const JobId id : queue.walk.candidates) {
+  for (const auto& [id, pools] : queue.walk.candidates) {
     Job* const job = s.jobs().find(id);
     if (job == nullptr || job->place != Job::Place::pending) continue;
     const Duration ticks = ticks_of(s, *job, now);
@@ -144,11 +144,26 @@ void fill_window(Parts<Jobs, const Plan, const Queues, const Accounts> s, Queue&
 
 }  // namespace
 
+namespace {
+
+// Those that have started, or were refused, wait no more.
+bool forget_gone(Jobs& jobs, Walk& walk) {
+  const auto gone = std::erase_if(walk.candidates, [&](const auto& candidate) {
+    const Job* const job = jobs.find(candidate.first);
+    const bool waits = job != nullptr && job->place == Job::Place::pending;
+    if (!waits) --walk.considered[candidate.second];
+    return !waits;
+  });
+  return gone > 0;
+}
+
+}  // namespace
+
 void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding) {
   if (!plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
-  ++queue.walk.considered;
+  ++queue.walk.considered[job.pools];
   queue.walk.passed_by = true;
-  queue.walk.candidates.push_back(job.request.id);
+  queue.walk.candidates.emplace_back(job.request.id, job.pools);
   deciding.tell_shortage(job, queue.walk);
 }
 
@@ -161,12 +176,7 @@ bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, c
   const std::vector<Window> windows = s.plan().machine->windows(now);
   if (queue.backfill == BackfillOrder::first_fit) keep_chunks(s, queue, windows, now, deciding);
   for (const Window& window : windows) fill_window(s, queue, window, now, trying);
-  const auto gone = std::erase_if(walk.candidates, [&](JobId id) {
-    const Job* const job = s.jobs().find(id);
-    return job == nullptr || job->place != Job::Place::pending;
-  });
-  walk.considered -= static_cast<std::int64_t>(gone);
-  return gone > 0 && std::exchange(walk.closed, false);
+  return forget_gone(s.jobs(), walk);
 }
 
 }  // namespace holon::qmanager

@@ -14,8 +14,7 @@ namespace holon::qmanager {
 
 // Leaves the job, which has passed all checks of the walk, to the windows.
 void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding);
-// Starts jobs that were left to windows. True: some were started, and the depth of the queue leaves
-// room for others to be looked at.
+// Starts jobs that were left to windows. True: some were started.
 bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, const Accounts> s,
                   Queue& queue, Time now, Deciding& deciding, Trying& trying);
 

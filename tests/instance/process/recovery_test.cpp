@@ -370,7 +370,9 @@ TEST(Recovery, AKilledSupervisorEndsTheInstanceAndTheNextStartGoesOn) {
   EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
   live.start();
   EXPECT_EQ(live.wait_one(queued).result, "COMPLETED");
-  EXPECT_EQ(live.record(running).result, "CANCELED");
+  const auto lost = live.record(running);
+  EXPECT_EQ(lost.result, "FAILED") << "nobody has cancelled it";
+  EXPECT_THAT(lost.reason, HasSubstr("its supervisor is gone"));
 }
 
 TEST(Recovery, TheRecordOfAJobThatWasLostSaysWhereItRan) {

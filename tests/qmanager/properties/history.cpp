@@ -106,6 +106,32 @@ const Setting kSettings[] = {
        c.defaults.default_duration = 15;
      }},
     {"licences", [](SchedulerConfig& c) { c.pools["l"] = 4; }},
+    {"two licences, a short queue depth",
+     [](SchedulerConfig& c) {
+       c.pools = {{"l", 4}, {"m", 5}};
+       c.defaults.policy = "hybrid:2";
+       c.defaults.queue_depth = 2;
+     }},
+    {"two licences, a short queue depth, conservative",
+     [](SchedulerConfig& c) {
+       c.pools = {{"l", 4}, {"m", 5}};
+       c.defaults.policy = "conservative:4";
+       c.defaults.queue_depth = 3;
+     }},
+    {"two licences, a short queue depth, bestfit",
+     [](SchedulerConfig& c) {
+       c.pools = {{"l", 4}, {"m", 5}};
+       c.defaults.backfill = BackfillOrder::best_fit;
+       c.defaults.queue_depth = 2;
+     }},
+    {"two licences, a short queue depth, two queues in one order",
+     [](SchedulerConfig& c) {
+       c.pools = {{"l", 4}, {"m", 5}};
+       c.defaults.queue_depth = 2;
+       c.queues["default"] = c.queues["other"] = c.defaults;
+       c.queues["other"].policy = "conservative";
+       c.max_reservation = 3;
+     }},
     {"two queues",
      [](SchedulerConfig& c) {
        c.queues["default"] = c.queues["other"] = c.defaults;
@@ -233,6 +259,7 @@ class World {
       if (chance(6)) job.request.limit = 0;
       if (config_.defaults.max_reservation) job.request.reserve = chance(2);
       if (!config_.pools.empty() && chance(2)) job.request.consumes = {{"l", 3, false}};
+      if (config_.pools.contains("m")) ask_for_two(job.request);
       if (config_.queues.contains("other") && chance(2)) job.request.queue = "other";
       job.request.immediate = chance(15);
       if (!config_.qos.empty()) job.request.qos = chance(2) ? "hi" : chance(2) ? "lo" : "";
@@ -248,6 +275,13 @@ class World {
       if (over_ == Over::graph) job.request.spec = spec_of(job.trace.procs, whole_nodes);
     }
     come_by_themselves_ = jobs_.size();
+  }
+
+  void ask_for_two(qmanager::JobRequest& request) {
+    for (auto& use : request.consumes)
+      use.amount = 1 + static_cast<resource::Amount>(random_() % 4);
+    if (chance(3))
+      request.consumes.push_back({"m", 1 + static_cast<resource::Amount>(random_() % 5), false});
   }
 
   static std::shared_ptr<const resource::Jobspec> spec_of(std::int64_t cores, bool whole_nodes) {

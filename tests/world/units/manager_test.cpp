@@ -356,6 +356,27 @@ TEST_F(JobManagerTest, ALostNodeIsReasonEnoughToRunAgain) {
   EXPECT_EQ(jobs().record(JobId(id))->retries, 1u);
 }
 
+// Of a root: it may be started again.
+TEST_F(JobManagerTest, WhatFailsAsTheInstanceEndsWaitsForItsNextStart) {
+  const auto lost = submit_running({.wishes = R"({"requeue":1})"});
+  const auto failed = submit_running({.wishes = R"({"requeue":1,"retry_on":"75"})"});
+  const auto ended = submit_running({.wishes = R"({"requeue":1,"retry_on":"75"})"});
+  told();
+  jobs().pause_scheduling();
+  jobs().raise(JobId(lost), "node-failure", "its supervisor is gone", time_);
+  jobs().raise(JobId(ended), "cancel", "the day is over", time_);
+  end(lost, 0, 0, "killed");
+  end(failed, 75);
+  end(ended, 75);
+  EXPECT_THAT(told(), ElementsAre("kill 1", "kill 3", "again 1", "again 2", "CANCELED 3"));
+  pass(10'000);
+  EXPECT_THAT(told(), IsEmpty()) << "nothing is started any more";
+  commit();
+  crash();
+  pass(0);
+  EXPECT_THAT(told(), ElementsAre("start 1", "start 2"));
+}
+
 TEST_F(JobManagerTest, WhosePlaceIsTakenRunsAgainAndKeepsItsAttempts) {
   preempt("requeue", 5'000);
   const auto id = submit_running(
