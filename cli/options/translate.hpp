@@ -1,6 +1,7 @@
 // translate.hpp - the lines that scripts have for Slurm and Flux ("#SBATCH -n 4", "# flux: -n 4")
 // as options of holon.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Around {
   std::function<bool(const std::string& option)> knows;
   // The value that the command line, or a #HOLON line, gives for the option; "": none.
   std::function<std::string(const std::string& option)> typed;
+  // What has no equal is refused, and its texts do not say that it is ignored.
+  bool refuses = false;
 };
 // Translates the lines; values are checked by the reader of the options. Errors: invalid_argument
 // (what would become another job than was meant: an array where the verb makes none).
