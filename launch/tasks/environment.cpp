@@ -118,23 +118,59 @@ void take_out_places(Changes& changes, const Environment& base) {
     changes.take_out(name);
 }
 
-// Adds variables that scripts for Slurm read (sbatch(1), srun(1)) and that differ from task to
-// task; the others came with the job.
-void add_slurm_names(Changes& changes, const msg::Start& start, const msg::Task& task,
-                     const Seat& seat, const std::string& cores, const std::string& gpus) {
-  const std::string job = std::to_string(start.job), nodes = std::to_string(start.nnodes);
-  const auto ids = Idset::parse(cores);
+// As Slurm writes how many tasks each node has: "4(x2),1".
+std::string tasks_per_node(const msg::Start& start) {
+  if (start.node_tasks.empty()) return std::to_string(start.tasks.size());
+  std::string text;
+  for (std::size_t at = 0, end = 0; at < start.node_tasks.size(); at = end) {
+    while (end < start.node_tasks.size() && start.node_tasks[end] == start.node_tasks[at]) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(start.node_tasks[at]);
+    if (end - at > 1) text += "(x" + std::to_string(end - at) + ")";
+  }
+  return text;
+}
+
+// Steps count from 0, the jobs of the instance from 1.
+void add_names_of_step(Changes& changes, const msg::Start& start, const std::string& gpus,
+                       const std::string& job) {
+  const std::string step = std::to_string(start.job - 1);
   changes.set("SLURM_JOB_ID", job);
   changes.set("SLURM_JOBID", job);
+  changes.set("SLURM_STEP_ID", step);
+  changes.set("SLURM_STEPID", step);
+  changes.set("SLURM_STEP_NUM_TASKS", std::to_string(start.ntasks));
+  changes.set("SLURM_STEP_NUM_NODES", std::to_string(start.nnodes));
+  changes.set("SLURM_STEP_NODELIST", start.nodelist);
+  for (const char* const name : {"SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"})
+    changes.set(name, tasks_per_node(start));
+  changes.set("SLURM_STEP_GPUS", gpus.empty() ? std::nullopt : std::optional(gpus));
+}
+
+void add_names_of_job(Changes& changes, const msg::Start& start, const std::string& gpus) {
+  const std::string job = std::to_string(start.job);
+  changes.set("SLURM_JOB_ID", job);
+  changes.set("SLURM_JOBID", job);
+  changes.set("SLURM_JOB_NUM_NODES", std::to_string(start.nnodes));
+  changes.set("SLURM_NODELIST", start.nodelist);
+  changes.set("SLURM_JOB_NODELIST", start.nodelist);
+  if (!gpus.empty()) changes.set("SLURM_JOB_GPUS", gpus);
+}
+
+// What scripts for Slurm read (sbatch(1), srun(1)) and what differs from task to task; the rest
+// came with the job.
+void add_slurm_names(Changes& changes, const Environment& base, const msg::Start& start,
+                     const msg::Task& task, const Seat& seat, const std::string& gpus) {
+  const auto ids = Idset::parse(start.cores);
+  const auto around = base.find(kStepOf);
+  if (around != base.end())
+    add_names_of_step(changes, start, gpus, around->second);
+  else
+    add_names_of_job(changes, start, gpus);
   changes.set("SLURM_PROCID", std::to_string(task.rank));
   changes.set("SLURM_LOCALID", std::to_string(seat.rank));
   changes.set("SLURM_NODEID", std::to_string(seat.node));
-  changes.set("SLURM_NNODES", nodes);
-  changes.set("SLURM_JOB_NUM_NODES", nodes);
-  changes.set("SLURM_NODELIST", start.nodelist);
-  changes.set("SLURM_JOB_NODELIST", start.nodelist);
+  changes.set("SLURM_NNODES", std::to_string(start.nnodes));
   if (ids && !ids->empty()) changes.set("SLURM_CPUS_ON_NODE", std::to_string(ids->count()));
-  if (!gpus.empty()) changes.set("SLURM_JOB_GPUS", gpus);
 }
 
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
@@ -165,7 +201,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes.set("HOLON_CORES", cores);
   changes.set("HOLON_GPUS", gpus);
   changes.set("HOLON_CPUSET", frame.cpuset);
-  if (start.slurm_names) add_slurm_names(changes, start, task, seat, start.cores, gpus);
+  if (start.slurm_names) add_slurm_names(changes, base, start, task, seat, gpus);
   if (!frame.gpus.empty()) changes.set("HOLON_GPU_DEVICES", join(frame.gpus));
   if (!start.secrets.empty()) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
   return changes;

@@ -11,6 +11,10 @@ namespace holon::launch {
 
 using Environment = std::map<std::string, std::string>;
 
+// Set in a job that is a step of a translated script (cli/srun.hpp): the number of the job around,
+// whose SLURM_JOB_* its tasks keep.
+inline constexpr const char* kStepOf = "HOLON_STEP_OF";
+
 // What every task's environment has of the node.
 struct NodeFrame {
   std::string cpuset;  // numbering frame for the agents of child instances

@@ -134,6 +134,29 @@ TEST(Environment, NumbersHaveSlurmsNamesWhereTheyAreAskedFor) {
   EXPECT_EQ(value(task_environment({}, start, 0, {}), "SLURM_JOB_ID"), "(unset)");
 }
 
+// A step of a script's has the job's number, and its own among the steps.
+TEST(Environment, AStepKeepsWhatSlurmsNamesSayOfTheJob) {
+  auto start = one_task();
+  start.job = 3;
+  start.slurm_names = true;
+  start.ntasks = 5;
+  start.nnodes = 3;
+  start.nodelist = "n[1-3]";
+  start.node_tasks = {2, 2, 1};
+  const Environment base = {
+      {kStepOf, "7"}, {"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_JOB_NODELIST", "n[1-4]"}};
+  const auto all = task_environment(base, start, 0, {});
+  EXPECT_EQ(value(all, "SLURM_JOB_ID"), "7");
+  EXPECT_EQ(value(all, "SLURM_STEP_ID"), "2") << "they count from 0";
+  EXPECT_EQ(value(all, "SLURM_JOB_NUM_NODES"), "4");
+  EXPECT_EQ(value(all, "SLURM_JOB_NODELIST"), "n[1-4]");
+  EXPECT_EQ(value(all, "SLURM_STEP_NUM_TASKS"), "5");
+  EXPECT_EQ(value(all, "SLURM_STEP_NUM_NODES"), "3");
+  EXPECT_EQ(value(all, "SLURM_NNODES"), "3");
+  EXPECT_EQ(value(all, "SLURM_STEP_NODELIST"), "n[1-3]");
+  EXPECT_EQ(value(all, "SLURM_TASKS_PER_NODE"), "2(x2),1");
+}
+
 TEST(Topology, IsRestrictedToWhatTheProcessMayUse) {
   const auto all = topology_xml();
   ASSERT_TRUE(all) << to_string(all.error());
