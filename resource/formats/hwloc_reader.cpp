@@ -180,20 +180,31 @@ class Walker {
   }
 
   void visit(hwloc_obj_t object, std::uint32_t above) {
-    const auto own = vertex_of(object, above);
+    // Memory and devices that are near to one core alone stand around that core, not in it: who
+    // takes the core takes what is in it.
+    const bool is_core = !options_.as_fluxion && object->type == core_;
+    const auto outer = is_core ? holder_of(object, above) : above;
+    const auto own = vertex_of(object, outer);
     if (options_.as_fluxion) {
       for (hwloc_obj_t c = nullptr; (c = hwloc_get_next_child(topology_, object, c)) != nullptr;) {
         visit(c, own);
       }
       return;
     }
-    auto inner = own;
+    const auto inner = is_core ? own : holder_of(object, own);
+    for (auto c = object->first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+    for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling)
+      visit(c, is_core ? outer : inner);
+  }
+
+  // The memory that this object is near to; the vertex below which what is in the object goes.
+  std::uint32_t holder_of(hwloc_obj_t object, std::uint32_t above) {
+    auto inner = above;
     for (auto numa = object->memory_first_child; numa != nullptr; numa = numa->next_sibling) {
-      const auto holder = memory_of(numa, own);
+      const auto holder = memory_of(numa, above);
       if (numa == object->memory_first_child) inner = holder;
     }
-    for (auto c = object->first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
-    for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+    return inner;
   }
 
   // The vertex below which the parts near this NUMA node go.
