@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/idset.hpp"
+#include "launch/hardware/gpus.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"
@@ -51,32 +52,58 @@ class Changes {
   std::vector<Change> all_;
 };
 
-std::string device_list(const std::string& gpus, const std::vector<std::string>& names) {
-  const auto ids = Idset::parse(gpus);
-  if (!ids) return gpus;  // names instead of numbers stay
-  std::string list;
-  for (const std::uint64_t id : ids->ids()) {
-    if (!list.empty()) list += ',';
-    list += id < names.size() ? names[id] : std::to_string(id);
-  }
-  return list;
-}
-
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
 }
 
-// NVIDIA's library reads CUDA_VISIBLE_DEVICES; AMD's reads ROCR_VISIBLE_DEVICES and then renumbers
-// the rest for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
+// "0,1,2" of three; "-1" of none.
+std::string numbers_of(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + std::to_string(i);
+  return count == 0 ? "-1" : text;
+}
+
+// The task's devices, for each maker that the node has GPUs of.
+VisibleGpus devices_of(const std::string& gpus, const NodeFrame& frame) {
+  const Maker usual = frame.amd ? Maker::amd : Maker::nvidia;
+  VisibleGpus devices;
+  for (const auto& name : frame.gpus) devices[gpu_of_name(name, usual).maker];
+  if (devices.empty()) devices[usual];
+  if (gpus.empty()) return devices;
+  const auto ids = Idset::parse(gpus);
+  if (!ids) {  // names instead of numbers: as they are
+    devices[usual].push_back(gpus);
+    return devices;
+  }
+  for (const std::uint64_t id : ids->ids()) {
+    const auto gpu =
+        gpu_of_name(id < frame.gpus.size() ? frame.gpus[id] : std::to_string(id), usual);
+    devices[gpu.maker].push_back(gpu.device);
+  }
+  return devices;
+}
+
+// NVIDIA's library reads CUDA_VISIBLE_DEVICES, AMD's reads ROCR_VISIBLE_DEVICES and then numbers
+// what is left anew for HIP_VISIBLE_DEVICES, or without that for CUDA_VISIBLE_DEVICES: where AMD is
+// alone, only the first may be set. Intel's reads ZE_AFFINITY_MASK.
 void add_gpus(Changes& changes, const std::string& gpus, bool hides, const NodeFrame& frame) {
   if (gpus.empty() && !frame.has_gpus && !hides) return;
-  const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
-  const bool amd = frame.amd;
-  changes.set("ROCR_VISIBLE_DEVICES", amd ? std::optional(devices) : std::nullopt);
-  changes.set("CUDA_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
-  changes.set("HIP_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
+  const auto devices = devices_of(gpus, frame);
+  const auto shown = [&](Maker maker) {
+    const auto own = devices.find(maker);
+    if (own == devices.end()) return std::optional<std::string>();
+    return std::optional(own->second.empty() ? "-1" : join(own->second));
+  };
+  const auto nvidia = shown(Maker::nvidia), amd = shown(Maker::amd), intel = shown(Maker::intel);
+  changes.set("CUDA_VISIBLE_DEVICES", nvidia);
+  changes.set("ROCR_VISIBLE_DEVICES", amd);
+  if (amd && nvidia)
+    changes.set("HIP_VISIBLE_DEVICES", numbers_of(devices.at(Maker::amd).size()));
+  else
+    changes.set("HIP_VISIBLE_DEVICES", nvidia);
+  if (intel) changes.set("ZE_AFFINITY_MASK", intel);
 }
 
 // The user's own OMP_NUM_THREADS stays; one that an outer holon job set for its own cores does not.

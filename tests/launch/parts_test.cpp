@@ -105,6 +105,39 @@ TEST(Environment, GpusAreNamedAsTheirLibraryCountsThem) {
   EXPECT_EQ(value(task_environment(inherited, start, 0, amd), "CUDA_VISIBLE_DEVICES"), "(unset)");
 }
 
+// Each maker's library counts its own devices, and shows all of them unless its variable says less.
+TEST(Environment, GpusOfTwoMakersAreShownToTheirOwnLibraries) {
+  const NodeFrame mixed{"", {"nvidia:0", "nvidia:3", "amd:0"}, true, false};
+  const auto shown = [&](const std::string& gpus) {
+    auto start = one_task();
+    start.gpus = gpus;
+    const auto all = task_environment({}, start, 0, mixed);
+    std::string text;
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
+      text += value(all, name) + " ";
+    return text;
+  };
+  EXPECT_EQ(shown("0-2"), "0,3 0 0 ");
+  EXPECT_EQ(shown("1"), "3 -1 -1 ");
+  EXPECT_EQ(shown("2"), "-1 0 0 ");
+  EXPECT_EQ(shown(""), "-1 -1 -1 ");
+  auto start = one_task();
+  start.gpus = "2";
+  EXPECT_EQ(value(task_environment({}, start, 0, mixed), "HOLON_GPU_DEVICES"),
+            "nvidia:0,nvidia:3,amd:0")
+      << "for the agents of a child, whose numbers are these";
+}
+
+TEST(Environment, IntelsGpusAreShownByItsOwnVariable) {
+  const NodeFrame intel{"", {"intel:0", "intel:1"}, true, false};
+  auto start = one_task();
+  start.gpus = "1";
+  const auto all = task_environment({{"CUDA_VISIBLE_DEVICES", "7"}}, start, 0, intel);
+  EXPECT_EQ(value(all, "ZE_AFFINITY_MASK"), "1");
+  EXPECT_EQ(value(all, "CUDA_VISIBLE_DEVICES"), "(unset)");
+  EXPECT_EQ(value(task_environment({}, one_task(), 0, intel), "ZE_AFFINITY_MASK"), "-1");
+}
+
 TEST(Environment, AJobWithoutGpusIsShownNoneWhereThereAreSome) {
   EXPECT_EQ(
       value(task_environment({}, one_task(), 0, {"", {}, true, false}), "CUDA_VISIBLE_DEVICES"),

@@ -90,5 +90,24 @@ TEST_P(Machines, WhatIsListedPromisedAndGivenOutAgrees) {
 INSTANTIATE_TEST_SUITE_P(Kinds, Machines, testing::ValuesIn(few_kinds()),
                          [](const auto& made) { return std::string(made.param.name); });
 
+// The agent counts the GPUs of this machine as the graph does, and each library its own.
+TEST(MachineOfTwoMakers, ShowsEachLibraryItsOwnDevices) {
+  Sandbox sandbox;
+  sandbox.environment()["HWLOC_XMLFILE"] = sandbox.write_file(
+      "machine.xml", test::with_cards(test::xml_of_synthetic("pack:1 core:1 pu:1"),
+                                      {test::kNvidia, test::kAmd, test::kNvidia}));
+  sandbox.environment()["HWLOC_THISSYSTEM"] = "1";
+  Instance instance(sandbox, {});
+  const std::string print =
+      "echo \"$CUDA_VISIBLE_DEVICES|$ROCR_VISIBLE_DEVICES|$HIP_VISIBLE_DEVICES\"";
+  EXPECT_EQ(sandbox.ok({"run", "-g", "3", "sh", "-c", print}), "0,1|0|0\n");
+  EXPECT_EQ(sandbox.ok({"run", "-g", "2", "sh", "-c", print}), "0,1|-1|-1\n");
+  EXPECT_EQ(sandbox.ok({"run", "sh", "-c", print}), "-1|-1|-1\n");
+  const std::string child = "holon run -g 3 sh -c '" + print + "'";
+  sandbox.ok({"batch", "-g", "3", "-o", "child.log", "--wrap", child});
+  sandbox.ok({"job", "wait", "4"});
+  EXPECT_EQ(sandbox.read_file("child.log"), "0,1|0|0\n");
+}
+
 }  // namespace
 }  // namespace holon::system_test
