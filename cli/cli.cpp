@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ostream>
@@ -12,6 +13,7 @@
 #include "cli/io.hpp"
 #include "cli/parser/help.hpp"
 #include "cli/show/table.hpp"
+#include "cli/srun.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
@@ -89,7 +91,9 @@ int run(Io& io, std::vector<std::string> args) {
 int run(int argc, char** argv) {
   take_closed_descriptors(argc > 1 && std::string_view(argv[1]) == "start");
   Io io = standard_io();
-  return run(io, std::vector<std::string>(argv + 1, argv + argc));
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (argc > 0 && is_called_srun(argv[0])) return run_srun(io, words);
+  return run(io, words);
 }
 
 }  // namespace holon::cli

@@ -75,14 +75,15 @@ std::vector<std::string> split(const char* text) {
 // GPU number i is the i-th device shown to the root's agent; its children pass the root's list on.
 NodeFrame frame_of(const Node& node, bool nested) {
   const char* const lineage = std::getenv(kLineage);
-  const auto own = visible_gpus(node.amd()).value_or(std::vector<std::string>());
-  auto devices = nested ? split(std::getenv("HOLON_GPU_DEVICES")) : own;
+  auto devices = nested ? split(std::getenv("HOLON_GPU_DEVICES"))
+                        : names_of_gpus(node.gpus_by_number(), visible_gpus(node.makers()));
+  const bool amd = node.makers().contains(Maker::amd) && !node.makers().contains(Maker::nvidia);
   const bool has_some = node.gpus() > 0 || !devices.empty();
   const char* const files = std::getenv("HOLON_JOB_TMPDIR");
   return {node.cpuset(),
           std::move(devices),
           has_some,
-          node.amd(),
+          amd,
           lineage != nullptr ? lineage : "",
           files != nullptr ? files : ""};
 }

@@ -16,17 +16,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
-#include "launch/hardware/gpus.hpp"
+#include "base/gpu_devices.hpp"
 #include "launch/topology.hpp"
 
 namespace holon::launch {
 namespace {
 
 constexpr unsigned kBits = sizeof(unsigned long) * CHAR_BIT;
-constexpr unsigned kAmd = 0x1002;    // PCI vendor
+// PCI vendors.
+constexpr unsigned kNvidia = 0x10de, kAmd = 0x1002, kIntel = 0x8086;
 constexpr unsigned kDisplay = 0x03;  // PCI class, high byte
 constexpr unsigned k3dController = 0x0302;
+constexpr std::int64_t kMostGpus = 1'023;  // a larger number of one is no count
 
 struct FreeTopology {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
@@ -94,11 +97,10 @@ Result<std::string> to_xml(hwloc_topology_t topology) {
   return xml;
 }
 
-// The XML of this node, cut to what this process was given.
-Result<std::string> own_xml(hwloc_topology_t topology, bool amd) {
+// Of this node: what it has, cut to what this process was given.
+Result<std::string> own_xml(hwloc_topology_t topology, const VisibleGpus& visible) {
   auto xml = to_xml(topology);
-  const auto devices = visible_gpus(amd);
-  if (xml && devices) xml = with_gpus(*xml, *devices);
+  if (xml && !visible.empty()) xml = with_gpus(*xml, visible);
   return xml;
 }
 
@@ -142,13 +144,60 @@ bool is_gpu(const hwloc_obj* device) {
   const unsigned kind = device->attr->pcidev.class_id;
   return kind >> 8 == kDisplay &&
          (kind == k3dController || device->attr->pcidev.vendor_id == kAmd ||
-          device->attr->pcidev.vendor_id == 0x10de);
+          device->attr->pcidev.vendor_id == kNvidia);
 }
 
-bool has_amd_gpus(hwloc_topology_t topology) {
+std::optional<Maker> maker_of(const hwloc_obj* card) {
+  if (card == nullptr) return std::nullopt;
+  switch (card->attr->pcidev.vendor_id) {
+    case kNvidia:
+      return Maker::nvidia;
+    case kAmd:
+      return Maker::amd;
+    case kIntel:
+      return Maker::intel;
+    default:
+      return std::nullopt;
+  }
+}
+
+Maker maker_of(const GpuView& gpu, const hwloc_obj* card) {
+  if (gpu.view == "rsmi") return Maker::amd;
+  if (gpu.view == "ze") return Maker::intel;
+  return gpu.view == "cuda" ? Maker::nvidia : maker_of(card).value_or(Maker::nvidia);
+}
+
+// Those that a library shows, by the numbers that the resource graph gives them, too.
+std::vector<GpuOfMaker> find_gpus(hwloc_topology_t topology) {
+  std::vector<SeenGpu> seen;
+  std::vector<hwloc_obj_t> cards;
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_osdev(topology, device));) {
+    if (device->name == nullptr || device->attr == nullptr) continue;
+    const auto kind = device->attr->osdev.type;
+    const auto gpu = gpu_view(device->name, kind == HWLOC_OBJ_OSDEV_COPROC,
+                              kind == HWLOC_OBJ_OSDEV_GPU, device->logical_index);
+    if (!gpu) continue;
+    const bool has_card = device->parent != nullptr && device->parent->type == HWLOC_OBJ_PCI_DEVICE;
+    cards.push_back(has_card ? device->parent : nullptr);
+    seen.push_back({*gpu, cards.back()});
+  }
+  const auto numbers = number_gpus(seen);
+  std::vector<GpuOfMaker> gpus;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!numbers[i] || *numbers[i] > kMostGpus) continue;
+    const auto number = static_cast<std::size_t>(*numbers[i]);
+    if (gpus.size() <= number) gpus.resize(number + 1);
+    gpus[number] = {maker_of(seen[i].gpu, cards[i]), static_cast<std::size_t>(seen[i].gpu.id)};
+  }
+  return gpus;
+}
+
+std::set<Maker> find_makers(hwloc_topology_t topology, const std::vector<GpuOfMaker>& gpus) {
+  std::set<Maker> makers;
   for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(topology, device));)
-    if (is_gpu(device) && device->attr->pcidev.vendor_id == kAmd) return true;
-  return false;
+    if (const auto maker = maker_of(device); maker && is_gpu(device)) makers.insert(*maker);
+  for (const auto& gpu : gpus) makers.insert(gpu.maker);
+  return makers;
 }
 
 }  // namespace
@@ -217,8 +266,14 @@ Result<Node> Node::discover(const std::string& cpuset) {
   if (!topology) return tl::unexpected<Error>(topology.error());
   auto node = read(topology->get());
   if (!node) return node;
-  auto xml = own_xml(topology->get(), node->amd_);
+  const VisibleGpus visible = visible_gpus(node->makers_);
+  auto xml = own_xml(topology->get(), visible);
   if (!xml) return tl::unexpected<Error>(xml.error());
+  if (!visible.empty()) {  // numbered as they are in what was cut
+    auto cut = of(*xml);
+    if (!cut) return cut;
+    node->gpus_by_number_ = cut->gpus_by_number_;
+  }
   node->xml_ = std::move(*xml);
   return node;
 }
@@ -246,7 +301,8 @@ Result<Node> Node::read(hwloc_topology* raw) {
     node.cores_.push_back(to_mask(core->cpuset));
   for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(raw, device));)
     if (is_gpu(device)) ++node.gpus_;
-  node.amd_ = has_amd_gpus(raw);
+  node.gpus_by_number_ = find_gpus(raw);
+  node.makers_ = find_makers(raw, node.gpus_by_number_);
   return node;
 }
 
@@ -266,7 +322,8 @@ Result<std::string> topology_xml(const std::string& cpuset, std::uint64_t most_m
   const auto topology = load_restricted(cpuset);
   if (!topology) return tl::unexpected<Error>(topology.error());
   limit_memory(topology->get(), most_memory);
-  return own_xml(topology->get(), has_amd_gpus(topology->get()));
+  return own_xml(topology->get(),
+                 visible_gpus(find_makers(topology->get(), find_gpus(topology->get()))));
 }
 
 Result<std::string> allowed_cpuset() {

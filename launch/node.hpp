@@ -1,11 +1,13 @@
 // node.hpp - the node as its agent uses it: the CPUs of each core number, and the GPUs.
 #pragma once
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/idset.hpp"
 #include "base/result.hpp"
+#include "launch/hardware/gpus.hpp"
 
 struct hwloc_topology;
 
@@ -53,7 +55,10 @@ class Node {
   Result<CpuMask> cpus_of(const Idset& cores) const;
 
   std::size_t gpus() const { return gpus_; }
-  bool amd() const { return amd_; }  // AMD's libraries restrict and number devices in two steps
+  // Those whose cards are here, or whose library shows some.
+  const std::set<Maker>& makers() const { return makers_; }
+  // The GPUs by their numbers in the resource graph, as far as a library shows them.
+  const std::vector<GpuOfMaker>& gpus_by_number() const { return gpus_by_number_; }
 
  private:
   static Result<Node> read(hwloc_topology* topology);
@@ -61,7 +66,8 @@ class Node {
   std::string xml_, cpuset_;
   std::vector<CpuMask> cores_;  // by core number
   std::size_t gpus_ = 0;
-  bool amd_ = false;
+  std::set<Maker> makers_;
+  std::vector<GpuOfMaker> gpus_by_number_;
 };
 
 }  // namespace holon::launch

@@ -49,8 +49,11 @@ Finding bind_each(const launch::Node& node) {
 // The GPUs that an instance here would have: granted by the batch system, or named in the variable
 // of their library.
 void gpus(const instance::Surroundings& around, const launch::Node& node, Findings& all) {
-  const auto shown = launch::visible_gpus(node.amd());
-  const auto& devices = shown ? shown : around.allocation.gpus;
+  auto devices = around.allocation.gpus;
+  const auto visible = launch::visible_gpus(node.makers());
+  if (!visible.empty()) devices.emplace();
+  for (const auto& [maker, shown] : visible)
+    devices->insert(devices->end(), shown.begin(), shown.end());
   if (!devices && node.gpus() == 0) return;
   const std::size_t count = devices ? devices->size() : node.gpus();
   std::string found = fmt::format("{} GPU{}", count, count == 1 ? "" : "s");

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 
@@ -12,6 +13,7 @@
 #include "cli/options/directives.hpp"
 #include "cli/options/translate.hpp"
 #include "cli/show/table.hpp"
+#include "cli/srun.hpp"
 
 namespace holon::cli {
 namespace {
@@ -113,7 +115,18 @@ class Script {
           {"SLURM_SUBMIT_HOST", std::string(host.data())},
           {"SLURM_JOB_USER", user_name()}})
       line.words.push_back(std::string("--env=") + variable + "=" + value);
+    if (const std::string folder = folder_of_srun(); !folder.empty())
+      line.words.push_back("--env=PATH=" + folder + ":" + path_of_job());
+    else
+      tell(name +
+           ": beside this holon stands no libexec/holon/slurm/srun; an srun in the script "
+           "is that of the machine, if it has one");
     return {line};
+  }
+
+  std::string path_of_job() const {
+    const char* const path = parser_.typed("--for").empty() ? std::getenv("PATH") : nullptr;
+    return path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
   }
 
   void tell(const std::string& text) const {

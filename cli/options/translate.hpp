@@ -1,6 +1,7 @@
 // translate.hpp - the lines that scripts have for Slurm and Flux ("#SBATCH -n 4", "# flux: -n 4")
 // as options of holon.
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,10 +25,27 @@ struct Around {
   std::function<bool(const std::string& option)> knows;
   // The value that the command line, or a #HOLON line, gives for the option; "": none.
   std::function<std::string(const std::string& option)> typed;
+  // What has no equal is refused, and its texts do not say that it is ignored.
+  bool refuses = false;
 };
 // Translates the lines; values are checked by the reader of the options. Errors: invalid_argument
 // (what would become another job than was meant: an array where the verb makes none).
 Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& around);
 Result<Translated> translate_flux(const Parser::Layer& lines, const Around& around);
+
+// An srun(1) within a script.
+struct Srun {
+  std::vector<std::vector<std::string>> options;  // of `holon run`: {"-n", "4"}, {"--label-io"}
+  std::vector<std::string> command;               // the program and its arguments
+  std::vector<std::string> notes;                 // "--overlap: ignored; ..."
+  std::vector<std::string> environment;           // "SLURM_NTASKS=4": what the step's tasks find
+  std::int64_t tasks = 1, cores = 1;              // of the step, and of each task
+  bool is_help = false;                           // -h, --help, --usage: nothing is run
+};
+// The words behind "srun", and what the script's variables (SLURM_NTASKS, ...) say where the words
+// do not: `variable` has their values, "" of those that are not set. Errors: invalid_argument, with
+// the option as it was typed.
+Result<Srun> translate_srun(const std::vector<std::string>& words,
+                            const std::function<std::string(const std::string& name)>& variable);
 
 }  // namespace holon::cli

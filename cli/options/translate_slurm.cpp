@@ -8,7 +8,7 @@
 #include "base/idset.hpp"
 #include "cli/options/indices.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/translation.hpp"
+#include "cli/options/translate_slurm.hpp"
 
 namespace holon::cli {
 namespace {
@@ -56,33 +56,15 @@ Text exact_nodes(const std::string& value) {
   return is_exact && count_of(least) ? Text(least) : std::nullopt;
 }
 
-// Translates "%j-%t.log" to "{{id}}-{{taskid}}.log". In an array %A is its id, %a the task's index.
-Text slurm_file(const std::string& value, bool of_array) {
-  std::string ours;
-  for (std::size_t i = 0; i < value.size(); ++i) {
-    if (value[i] != '%') {
-      ours += value[i];
-      continue;
-    }
-    const char letter = ++i < value.size() ? value[i] : 0;
-    if (letter == '%')
-      ours += '%';
-    else if (letter == 'j')
-      ours += "{{id}}";
-    else if (letter == 'x')
-      ours += "{{name}}";
-    else if (letter == 't')
-      ours += "{{taskid}}";
-    else if (letter == 'A')
-      ours += of_array ? "{{array.id}}" : "{{id}}";
-    else if (letter == 'u')
-      ours += user_name();
-    else if (letter == 'a' && of_array)
-      ours += "{{array.index}}";
-    else
-      return std::nullopt;
-  }
-  return ours;
+// "%j-%t.log" is "{{id}}-{{taskid}}.log". Of an array %A is its id, %a the index of the task.
+Text sbatch_file(const std::string& value, bool of_array) {
+  WordsOfFiles words = {{'j', "{{id}}"},
+                        {'x', "{{name}}"},
+                        {'t', "{{taskid}}"},
+                        {'A', of_array ? "{{array.id}}" : "{{id}}"},
+                        {'u', user_name()}};
+  if (of_array) words['a'] = "{{array.index}}";
+  return slurm_file(value, words);
 }
 
 // Reads "1-4,10-20:5%2", also in brackets: the steps of a list are written out. Any other value is
@@ -293,12 +275,17 @@ constexpr std::pair<std::string_view, std::string_view> kWhy[] = {
     {"--open-mode", "output files are written anew"},
 };
 
+// A job has whole cores, hardware threads included, and a task its own.
+constexpr std::pair<std::string_view, std::string_view> kSoAnyway[] = {
+    {"--hint", "nomultithread"}, {"--hint", "compute_bound"}, {"--hint", "memory_bound"},
+    {"--threads-per-core", "1"}, {"--ntasks-per-core", "1"},  {"--open-mode", "truncate"}};
+
 void files(Translation& of) {
   const bool of_array = of.uses("--array");
   for (const auto& [theirs, ours] :
        {std::pair("--output", "-o"), {"--error", "-e"}, {"--input", "--input"}})
     if (const auto given = of.take(theirs)) {
-      const auto name = slurm_file(given->value, of_array);
+      const auto name = sbatch_file(given->value, of_array);
       if (name && given->has_value && of.knows(ours))
         of.use(*given, {ours, *name});
       else
@@ -322,8 +309,76 @@ std::optional<std::int64_t> mebibytes(const std::string& text) {
   return (*number * kib + 1023) / 1024;
 }
 
+// Slurm counts the GPUs of a node or of the job, holon those of a task.
+void share(Translation& of, std::string_view option, std::optional<std::int64_t> tasks) {
+  const auto given = of.take(option);
+  if (!given) return;
+  std::string value = given->value;
+  if (option == "--gres") {
+    if (value == "none") return;
+    const bool is_gpu = value == "gpu" || value.starts_with("gpu:");
+    if (!is_gpu) return of.no_equal(*given, "of generic resources holon knows gpu");
+    value = value == "gpu" ? "1" : value.substr(4);
+  }
+  const auto gpus = gpus_in(value);
+  if (gpus == "0") return;
+  if (!gpus) return of.no_equal(*given);
+  if (!tasks) return of.no_equal(*given, "it depends on how tasks lie on nodes; say -N, or -g");
+  const std::int64_t all = *count_of(*gpus);
+  if (all % *tasks != 0)
+    return of.no_equal(*given, fmt::format("{} GPUs do not divide among {} tasks", all, *tasks));
+  of.use(*given, {"-g", std::to_string(all / *tasks)});
+}
+
+void exclusive(Translation& of) {
+  const auto given = of.take("--exclusive");
+  if (!given) return;
+  if (given->has_value || (!of.nodes() && of.tasks() != 1)) return of.no_equal(*given);
+  if (!of.nodes()) of.use(*given, {"-N", "1"});
+  of.use(*given, {"-x"});
+}
+
+// What sbatch tells a script of its options. What differs from task to task is the agent's to tell.
+void tell_script(Translation& of) {
+  for (const auto& [ours, name] : {std::pair("-c", "SLURM_CPUS_PER_TASK"),
+                                   {"-J", "SLURM_JOB_NAME"},
+                                   {"-g", "SLURM_GPUS_PER_TASK"},
+                                   {"-q", "SLURM_JOB_PARTITION"},
+                                   {"-A", "SLURM_JOB_ACCOUNT"},
+                                   {"--qos", "SLURM_JOB_QOS"}})
+    if (const auto value = of.value_of(ours)) of.set(name, *value);
+  if (!of.tasks()) return;
+  of.set("SLURM_NTASKS", std::to_string(*of.tasks()));
+  of.set("SLURM_NPROCS", std::to_string(*of.tasks()));
+}
+
+}  // namespace
+
+std::span<const Equal> rows_of_sbatch() {
+  return kSlurm;
+}
+
+Text slurm_file(const std::string& value, const WordsOfFiles& words) {
+  std::string ours;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    if (value[i] != '%') {
+      ours += value[i];
+      continue;
+    }
+    const char letter = ++i < value.size() ? value[i] : '\0';
+    const auto word = words.find(letter);
+    if (letter == '%')
+      ours += '%';
+    else if (word != words.end())
+      ours += word->second;
+    else
+      return std::nullopt;
+  }
+  return ours;
+}
+
 // Slurm counts the memory of a node or a core, holon that of a task.
-void memory(Translation& of) {
+void add_memory(Translation& of) {
   if (const auto given = of.take("--mem")) {
     const auto size = mebibytes(given->value);
     const auto each = of.tasks_per_node();
@@ -340,42 +395,14 @@ void memory(Translation& of) {
   }
 }
 
-// Slurm counts the GPUs of a node or of the job, holon those of a task.
-void share(Translation& of, std::string_view option, std::optional<std::int64_t> tasks) {
-  const auto given = of.take(option);
-  if (!given) return;
-  std::string value = given->value;
-  if (option == "--gres") {
-    const bool is_gpu = value == "gpu" || value.starts_with("gpu:");
-    if (!is_gpu) return of.no_equal(*given, "of generic resources holon knows gpu");
-    value = value == "gpu" ? "1" : value.substr(4);
-  }
-  const auto gpus = gpus_in(value);
-  if (gpus == "0") return;
-  if (!gpus) return of.no_equal(*given);
-  if (!tasks) return of.no_equal(*given, "it depends on how tasks lie on nodes; say -N, or -g");
-  const std::int64_t all = *count_of(*gpus);
-  if (all % *tasks != 0)
-    return of.no_equal(*given, fmt::format("{} GPUs do not divide among {} tasks", all, *tasks));
-  of.use(*given, {"-g", std::to_string(all / *tasks)});
-}
-
-void gpus(Translation& of) {
+void add_gpus(Translation& of) {
   share(of, "--gpus-per-node", of.tasks_per_node());
   share(of, "--gpus", of.tasks());
   share(of, "--gres", of.tasks_per_node());
 }
 
-void exclusive(Translation& of) {
-  const auto given = of.take("--exclusive");
-  if (!given) return;
-  if (given->has_value || (!of.nodes() && of.tasks() != 1)) return of.no_equal(*given);
-  if (!of.nodes()) of.use(*given, {"-N", "1"});
-  of.use(*given, {"-x"});
-}
-
 // "ALL", "NONE", "A=1,B", "ALL,A=1".
-void exported(Translation& of) {
+void add_exported(Translation& of) {
   const auto given = of.take("--export");
   if (!given) return;
   std::string rest = given->value + ",";
@@ -390,21 +417,6 @@ void exported(Translation& of) {
   }
 }
 
-// Sets sbatch's variables for the script. The agent sets those that differ by task.
-void tell_script(Translation& of) {
-  for (const auto& [ours, name] : {std::pair("-c", "SLURM_CPUS_PER_TASK"),
-                                   {"-J", "SLURM_JOB_NAME"},
-                                   {"-q", "SLURM_JOB_PARTITION"},
-                                   {"-A", "SLURM_JOB_ACCOUNT"},
-                                   {"--qos", "SLURM_JOB_QOS"}})
-    if (const auto value = of.value_of(ours)) of.set(name, *value);
-  if (!of.tasks()) return;
-  of.set("SLURM_NTASKS", std::to_string(*of.tasks()));
-  of.set("SLURM_NPROCS", std::to_string(*of.tasks()));
-}
-
-}  // namespace
-
 Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& around) {
   Translation of(kSlurm, around);
   of.read(lines);
@@ -414,11 +426,12 @@ Result<Translated> translate_slurm(const Parser::Layer& lines, const Around& aro
                 lines.front().place);
   of.count_tasks({"--ntasks-per-node", "--tasks-per-node"});
   files(of);
-  memory(of);
-  gpus(of);
+  add_memory(of);
+  add_gpus(of);
   exclusive(of);
-  exported(of);
+  add_exported(of);
   tell_script(of);
+  for (const auto& [option, value] : kSoAnyway) of.take_where(option, value);
   of.take("--parsable");    // submit prints the id alone
   of.take("--no-requeue");  // as it is
   for (const auto& [option, why] : kWhy)

@@ -28,6 +28,10 @@ struct Equal {
   Text (*convert)(const std::string&) = nullptr;
 };
 
+// The row of an option as it is typed, by its letter or its name; nullptr: there is none. A long
+// name may be abbreviated as far as no other begins so, as getopt_long(3) has it.
+const Equal* row_of(std::span<const Equal> rows, std::string_view name);
+
 class Translation {
  public:
   struct Given {
@@ -43,6 +47,8 @@ class Translation {
   void read(const Parser::Layer& lines);
   // The option given last, of a row without `ours`; it is taken out of what is left.
   std::optional<Given> take(std::string_view name);
+  // Takes it out where this is its value.
+  void take_where(std::string_view name, std::string_view value);
   void use(const Given& given, std::vector<std::string> ours);
   // `why`: what the option would be for, or what is missing.
   void no_equal(const Given& given, std::string_view why = "");
@@ -70,15 +76,16 @@ class Translation {
   Translated finish() &&;
 
  private:
-  const Equal* row_of(std::string_view name) const;
   void add(const Equal* row, Given given);
   void share_tasks(const Given& given, std::int64_t each);
+  void spread_over_named_hosts();
+  void leave_nodes_without_task();
   std::optional<std::int64_t> number_of(const std::string& ours) const;
 
   std::span<const Equal> rows_;
   const Around& around_;
   std::vector<std::pair<std::string, Given>> left_;  // by the name of the row; "": of none
-  std::map<std::string, std::string> used_;          // the last value of "-n", "-N", "-c"
+  std::map<std::string, Given> used_;  // the last of "-n", "-N", "-c", in our notation
   std::set<std::string> lacking_;
   std::optional<std::int64_t> nodes_, tasks_;
   Translated done_;

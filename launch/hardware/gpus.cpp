@@ -1,6 +1,6 @@
 #include "launch/hardware/gpus.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,17 @@
 namespace holon::launch {
 namespace {
 
-// How makers' libraries name GPUs, the most native one first. GPUs that opencl shows are not cut:
-// its names count anew on each platform.
-constexpr std::array<std::string_view, 3> kGpuViews = {"cuda", "rsmi", "ze"};
+struct Library {
+  Maker maker;
+  std::string_view name;
+  std::string_view view;  // as hwloc names its devices
+  const char* variable;
+};
+// What opencl shows is not cut: its names count on each platform anew.
+constexpr std::array<Library, 3> kLibraries = {
+    {{Maker::nvidia, "nvidia", "cuda", "CUDA_VISIBLE_DEVICES"},
+     {Maker::amd, "amd", "rsmi", "ROCR_VISIBLE_DEVICES"},
+     {Maker::intel, "intel", "ze", "ZE_AFFINITY_MASK"}}};
 
 std::vector<std::string> lines_of_topology(std::string_view xml) {
   std::vector<std::string> lines;
@@ -108,22 +116,18 @@ std::vector<std::size_t> ends_of_holders(const std::vector<std::string>& lines) 
   return ends;
 }
 
-void add_gpus_to(std::vector<std::string>& lines, std::size_t gpus) {
+void add_gpus_to(std::vector<std::string>& lines, std::string_view view, std::size_t gpus) {
   const auto ends = ends_of_holders(lines);
   if (ends.empty()) return;
   for (std::size_t i = gpus; i-- > 0;) {  // each comes before those already there
     std::string& end = lines[ends[i * ends.size() / gpus]];
-    end.insert(0, fmt::format("<object type=\"OSDev\" name=\"cuda{}\" osdev_type=\"5\"/>\n", i));
+    end.insert(0,
+               fmt::format("<object type=\"OSDev\" name=\"{}{}\" osdev_type=\"5\"/>\n", view, i));
   }
 }
 
-}  // namespace
-
-std::optional<std::vector<std::string>> visible_gpus(bool amd) {
-  const char* const text = std::getenv(amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES");
-  if (text == nullptr) return std::nullopt;
-  std::vector<std::string> devices;
-  const std::string_view all = text;
+Devices devices_in(std::string_view all) {
+  Devices devices;
   if (all.empty() || all == "-1" || all == "NoDevFiles") return devices;
   for (std::size_t begin = 0; begin <= all.size();) {
     const auto end = std::min(all.find(',', begin), all.size());
@@ -133,24 +137,69 @@ std::optional<std::vector<std::string>> visible_gpus(bool amd) {
   return devices;
 }
 
-// If a library hides GPUs that the variable does not name, hwloc numbers the others from 0.
-std::string with_gpus(const std::string& xml, const std::vector<std::string>& devices) {
-  std::vector<std::string> lines = lines_of_topology(xml);
-  bool sees_some = false;
-  for (const auto view : kGpuViews) {
-    const auto seen = gpus_in(lines, view);
-    sees_some = sees_some || !seen.empty();
-    if (seen.size() <= devices.size()) continue;
-    for (auto& line : lines)
-      if (const auto gpu = gpu_on(line, view)) {
-        const auto number = new_number(*gpu, devices);
-        line = number ? as_number(std::move(line), view, *number) : as_no_gpu(std::move(line));
-      }
+// Where a library hides what the variable does not name, hwloc sees what is left with numbers from
+// 0 on.
+void cut(std::vector<std::string>& lines, std::string_view view, const Devices& devices) {
+  const auto seen = gpus_in(lines, view);
+  if (seen.empty()) return add_gpus_to(lines, view, devices.size());
+  if (seen.size() <= devices.size()) return;
+  for (auto& line : lines)
+    if (const auto gpu = gpu_on(line, view)) {
+      const auto number = new_number(*gpu, devices);
+      line = number ? as_number(std::move(line), view, *number) : as_no_gpu(std::move(line));
+    }
+}
+
+}  // namespace
+
+std::string_view name_of(Maker maker) {
+  return kLibraries[static_cast<std::size_t>(maker)].name;
+}
+
+VisibleGpus visible_gpus(const std::set<Maker>& makers) {
+  VisibleGpus visible;
+  for (const Library& library : kLibraries) {
+    const bool is_here =
+        makers.empty() ? library.maker == Maker::nvidia : makers.contains(library.maker);
+    const char* const text = is_here ? std::getenv(library.variable) : nullptr;
+    if (text != nullptr) visible[library.maker] = devices_in(text);
   }
-  if (!sees_some) add_gpus_to(lines, devices.size());
+  return visible;
+}
+
+std::string with_gpus(const std::string& xml, const VisibleGpus& visible) {
+  std::vector<std::string> lines = lines_of_topology(xml);
+  for (const auto& [maker, devices] : visible)
+    cut(lines, kLibraries[static_cast<std::size_t>(maker)].view, devices);
   std::string text;
   for (const auto& line : lines) text += line;
   return text;
+}
+
+Devices names_of_gpus(const std::vector<GpuOfMaker>& gpus, const VisibleGpus& visible) {
+  std::set<Maker> makers;
+  for (const auto& gpu : gpus) makers.insert(gpu.maker);
+  const bool is_plain = makers.empty() || (makers.size() == 1 && !makers.contains(Maker::intel));
+  if (is_plain) {
+    const auto own = makers.empty() ? visible.begin() : visible.find(*makers.begin());
+    return own == visible.end() ? Devices() : own->second;
+  }
+  Devices names;
+  for (const auto& [maker, index] : gpus) {
+    const auto own = visible.find(maker);
+    const bool is_named = own != visible.end() && index < own->second.size();
+    names.push_back(fmt::format("{}:{}", name_of(maker),
+                                is_named ? own->second[index] : fmt::to_string(index)));
+  }
+  return names;
+}
+
+NamedGpu gpu_of_name(const std::string& name, Maker usual) {
+  for (const Library& library : kLibraries)
+    if (name.starts_with(library.name) && name.size() > library.name.size() &&
+        name[library.name.size()] == ':')
+      return {library.maker, name.substr(library.name.size() + 1)};
+  return {usual, name};
 }
 
 }  // namespace holon::launch

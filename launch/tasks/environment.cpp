@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/idset.hpp"
+#include "launch/hardware/gpus.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"
@@ -51,32 +52,58 @@ class Changes {
   std::vector<Change> all_;
 };
 
-std::string device_list(const std::string& gpus, const std::vector<std::string>& names) {
-  const auto ids = Idset::parse(gpus);
-  if (!ids) return gpus;  // names instead of numbers stay
-  std::string list;
-  for (const std::uint64_t id : ids->ids()) {
-    if (!list.empty()) list += ',';
-    list += id < names.size() ? names[id] : std::to_string(id);
-  }
-  return list;
-}
-
 std::string join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
   return text;
 }
 
-// NVIDIA's library reads CUDA_VISIBLE_DEVICES; AMD's reads ROCR_VISIBLE_DEVICES and then renumbers
-// the rest for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
+// "0,1,2" of three; "-1" of none.
+std::string numbers_of(std::size_t count) {
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ",") + std::to_string(i);
+  return count == 0 ? "-1" : text;
+}
+
+// The task's devices, for each maker that the node has GPUs of.
+VisibleGpus devices_of(const std::string& gpus, const NodeFrame& frame) {
+  const Maker usual = frame.amd ? Maker::amd : Maker::nvidia;
+  VisibleGpus devices;
+  for (const auto& name : frame.gpus) devices[gpu_of_name(name, usual).maker];
+  if (devices.empty()) devices[usual];
+  if (gpus.empty()) return devices;
+  const auto ids = Idset::parse(gpus);
+  if (!ids) {  // names instead of numbers: as they are
+    devices[usual].push_back(gpus);
+    return devices;
+  }
+  for (const std::uint64_t id : ids->ids()) {
+    const auto gpu =
+        gpu_of_name(id < frame.gpus.size() ? frame.gpus[id] : std::to_string(id), usual);
+    devices[gpu.maker].push_back(gpu.device);
+  }
+  return devices;
+}
+
+// NVIDIA's library reads CUDA_VISIBLE_DEVICES, AMD's reads ROCR_VISIBLE_DEVICES and then numbers
+// what is left anew for HIP_VISIBLE_DEVICES, or without that for CUDA_VISIBLE_DEVICES: where AMD is
+// alone, only the first may be set. Intel's reads ZE_AFFINITY_MASK.
 void add_gpus(Changes& changes, const std::string& gpus, bool hides, const NodeFrame& frame) {
   if (gpus.empty() && !frame.has_gpus && !hides) return;
-  const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
-  const bool amd = frame.amd;
-  changes.set("ROCR_VISIBLE_DEVICES", amd ? std::optional(devices) : std::nullopt);
-  changes.set("CUDA_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
-  changes.set("HIP_VISIBLE_DEVICES", amd ? std::nullopt : std::optional(devices));
+  const auto devices = devices_of(gpus, frame);
+  const auto shown = [&](Maker maker) {
+    const auto own = devices.find(maker);
+    if (own == devices.end()) return std::optional<std::string>();
+    return std::optional(own->second.empty() ? "-1" : join(own->second));
+  };
+  const auto nvidia = shown(Maker::nvidia), amd = shown(Maker::amd), intel = shown(Maker::intel);
+  changes.set("CUDA_VISIBLE_DEVICES", nvidia);
+  changes.set("ROCR_VISIBLE_DEVICES", amd);
+  if (amd && nvidia)
+    changes.set("HIP_VISIBLE_DEVICES", numbers_of(devices.at(Maker::amd).size()));
+  else
+    changes.set("HIP_VISIBLE_DEVICES", nvidia);
+  if (intel) changes.set("ZE_AFFINITY_MASK", intel);
 }
 
 // The user's own OMP_NUM_THREADS stays; one that an outer holon job set for its own cores does not.
@@ -118,23 +145,59 @@ void take_out_places(Changes& changes, const Environment& base) {
     changes.take_out(name);
 }
 
-// Adds variables that scripts for Slurm read (sbatch(1), srun(1)) and that differ from task to
-// task; the others came with the job.
-void add_slurm_names(Changes& changes, const msg::Start& start, const msg::Task& task,
-                     const Seat& seat, const std::string& cores, const std::string& gpus) {
-  const std::string job = std::to_string(start.job), nodes = std::to_string(start.nnodes);
-  const auto ids = Idset::parse(cores);
+// As Slurm writes how many tasks each node has: "4(x2),1".
+std::string tasks_per_node(const msg::Start& start) {
+  if (start.node_tasks.empty()) return std::to_string(start.tasks.size());
+  std::string text;
+  for (std::size_t at = 0, end = 0; at < start.node_tasks.size(); at = end) {
+    while (end < start.node_tasks.size() && start.node_tasks[end] == start.node_tasks[at]) ++end;
+    text += (text.empty() ? "" : ",") + std::to_string(start.node_tasks[at]);
+    if (end - at > 1) text += "(x" + std::to_string(end - at) + ")";
+  }
+  return text;
+}
+
+// Steps count from 0, the jobs of the instance from 1.
+void add_names_of_step(Changes& changes, const msg::Start& start, const std::string& gpus,
+                       const std::string& job) {
+  const std::string step = std::to_string(start.job - 1);
   changes.set("SLURM_JOB_ID", job);
   changes.set("SLURM_JOBID", job);
+  changes.set("SLURM_STEP_ID", step);
+  changes.set("SLURM_STEPID", step);
+  changes.set("SLURM_STEP_NUM_TASKS", std::to_string(start.ntasks));
+  changes.set("SLURM_STEP_NUM_NODES", std::to_string(start.nnodes));
+  changes.set("SLURM_STEP_NODELIST", start.nodelist);
+  for (const char* const name : {"SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"})
+    changes.set(name, tasks_per_node(start));
+  changes.set("SLURM_STEP_GPUS", gpus.empty() ? std::nullopt : std::optional(gpus));
+}
+
+void add_names_of_job(Changes& changes, const msg::Start& start, const std::string& gpus) {
+  const std::string job = std::to_string(start.job);
+  changes.set("SLURM_JOB_ID", job);
+  changes.set("SLURM_JOBID", job);
+  changes.set("SLURM_JOB_NUM_NODES", std::to_string(start.nnodes));
+  changes.set("SLURM_NODELIST", start.nodelist);
+  changes.set("SLURM_JOB_NODELIST", start.nodelist);
+  if (!gpus.empty()) changes.set("SLURM_JOB_GPUS", gpus);
+}
+
+// What scripts for Slurm read (sbatch(1), srun(1)) and what differs from task to task; the rest
+// came with the job.
+void add_slurm_names(Changes& changes, const Environment& base, const msg::Start& start,
+                     const msg::Task& task, const Seat& seat, const std::string& gpus) {
+  const auto ids = Idset::parse(start.cores);
+  const auto around = base.find(kStepOf);
+  if (around != base.end())
+    add_names_of_step(changes, start, gpus, around->second);
+  else
+    add_names_of_job(changes, start, gpus);
   changes.set("SLURM_PROCID", std::to_string(task.rank));
   changes.set("SLURM_LOCALID", std::to_string(seat.rank));
   changes.set("SLURM_NODEID", std::to_string(seat.node));
-  changes.set("SLURM_NNODES", nodes);
-  changes.set("SLURM_JOB_NUM_NODES", nodes);
-  changes.set("SLURM_NODELIST", start.nodelist);
-  changes.set("SLURM_JOB_NODELIST", start.nodelist);
+  changes.set("SLURM_NNODES", std::to_string(start.nnodes));
   if (ids && !ids->empty()) changes.set("SLURM_CPUS_ON_NODE", std::to_string(ids->count()));
-  if (!gpus.empty()) changes.set("SLURM_JOB_GPUS", gpus);
 }
 
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
@@ -165,7 +228,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes.set("HOLON_CORES", cores);
   changes.set("HOLON_GPUS", gpus);
   changes.set("HOLON_CPUSET", frame.cpuset);
-  if (start.slurm_names) add_slurm_names(changes, start, task, seat, start.cores, gpus);
+  if (start.slurm_names) add_slurm_names(changes, base, start, task, seat, gpus);
   if (!frame.gpus.empty()) changes.set("HOLON_GPU_DEVICES", join(frame.gpus));
   if (!start.secrets.empty()) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
   return changes;

@@ -11,13 +11,18 @@ namespace holon::launch {
 
 using Environment = std::map<std::string, std::string>;
 
-// What every task's environment has of the node.
+// Set in a job that is a step of a translated script (cli/srun.hpp): the number of the job around,
+// whose SLURM_JOB_* its tasks keep.
+inline constexpr const char* kStepOf = "HOLON_STEP_OF";
+
+// What of the node goes into every task's environment.
 struct NodeFrame {
   std::string cpuset;  // numbering frame for the agents of child instances
-  std::vector<std::string>
-      gpus;               // device of GPU number i as its library names it; beyond the end: i
-  bool has_gpus = false;  // jobs without a GPU are then shown none
-  bool amd = false;
+  // Device of GPU number i as its library names it, with its maker where there are several
+  // ("amd:0"); beyond the end: i itself.
+  std::vector<std::string> gpus;
+  bool has_gpus = false;     // jobs without a GPU are then shown none
+  bool amd = false;          // the maker of devices that are named without one; else NVIDIA
   std::string lineage = "";  // of the instance's own processes (lineage.hpp)
   // The folder of files that were added to the job which is this instance; "": none were.
   std::string instance_files = "";

@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "base/gpu_devices.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/xml.hpp"
 
@@ -73,36 +74,13 @@ HostName split(const std::string& host) {
   return name;
 }
 
-std::int64_t number_behind(std::string_view text, std::string_view prefix) {
-  std::int64_t number = -1;
-  text.remove_prefix(prefix.size());
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-// cuda1, rsmi1, ze1 and opencl0d1 are four views of GPUs; the number tells them apart within one
-// view.
-struct Gpu {
-  std::string_view view;
-  std::int64_t id = -1;
-};
-
-std::optional<Gpu> gpu_of(hwloc_obj_t object) {
+std::optional<GpuView> gpu_of(hwloc_obj_t object) {
   if (object->type != HWLOC_OBJ_OS_DEVICE || object->attr == nullptr || object->name == nullptr) {
     return std::nullopt;
   }
-  const std::string_view name = object->name;
   const auto kind = object->attr->osdev.type;
-  const bool rsmi = name.starts_with("rsmi");
-  if (kind != HWLOC_OBJ_OSDEV_COPROC && !(kind == HWLOC_OBJ_OSDEV_GPU && rsmi)) return std::nullopt;
-  for (const std::string_view view : {"cuda", "rsmi", "ze"}) {
-    if (name.starts_with(view)) return Gpu{view, number_behind(name, view)};
-  }
-  if (name.starts_with("opencl")) {
-    const auto d = name.find('d', 6);
-    if (d != name.npos) return Gpu{"opencl", number_behind(name.substr(d), "d")};
-  }
-  return Gpu{"", static_cast<std::int64_t>(object->logical_index)};
+  return gpu_view(object->name, kind == HWLOC_OBJ_OSDEV_COPROC, kind == HWLOC_OBJ_OSDEV_GPU,
+                  static_cast<std::int64_t>(object->logical_index));
 }
 
 class Walker {
@@ -136,42 +114,25 @@ class Walker {
            std::ranges::find(options_.allow, word) != options_.allow.end();
   }
 
-  static std::size_t rank_of(std::string_view view) {
-    constexpr std::array<std::string_view, 4> kViews{"cuda", "rsmi", "ze", "opencl"};
-    return static_cast<std::size_t>(std::ranges::find(kViews, view) - kViews.begin());
-  }
-
   // The card that an OS device is on; null: unknown.
   static hwloc_obj_t card_of(hwloc_obj_t device) {
     const auto above = device->parent;
     return above != nullptr && above->type == HWLOC_OBJ_PCI_DEVICE ? above : nullptr;
   }
 
-  // A physical GPU may be seen by several libraries: those of the most native one are counted, by
-  // its numbers. A card that it does not see is of another maker, and has the numbers behind these.
   void look_for_gpus() {
-    struct Seen {
-      Gpu gpu;
-      hwloc_obj_t device = nullptr;
-    };
-    std::vector<Seen> seen;
+    std::vector<SeenGpu> seen;
+    std::vector<hwloc_obj_t> devices;
     gpus_.clear();
     for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_osdev(topology_, o)) != nullptr;) {
-      if (const auto gpu = gpu_of(o); gpu && gpu->id >= 0) seen.push_back({*gpu, o});
+      const auto gpu = gpu_of(o);
+      if (!gpu) continue;
+      seen.push_back({*gpu, card_of(o)});
+      devices.push_back(o);
     }
-    std::ranges::stable_sort(seen, {}, [](const Seen& one) { return rank_of(one.gpu.view); });
-    std::set<std::int64_t> numbers;
-    std::set<hwloc_obj_t> cards;
-    for (const auto& [gpu, device] : seen) {
-      const auto card = card_of(device);
-      const bool is_first_view = gpu.view == seen.front().gpu.view;
-      if (!is_first_view && (card == nullptr || cards.contains(card))) continue;
-      const auto next = numbers.empty() ? 0 : *numbers.rbegin() + 1;
-      const auto number = is_first_view ? gpu.id : next;
-      if (!numbers.insert(number).second) continue;
-      gpus_.emplace(device, number);
-      if (card != nullptr) cards.insert(card);
-    }
+    const auto numbers = number_gpus(seen);
+    for (std::size_t i = 0; i < devices.size(); ++i)
+      if (numbers[i]) gpus_.emplace(devices[i], *numbers[i]);
   }
 
   std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t above, Amount size = 1) {
@@ -180,20 +141,31 @@ class Walker {
   }
 
   void visit(hwloc_obj_t object, std::uint32_t above) {
-    const auto own = vertex_of(object, above);
+    // Memory and devices that are near to one core alone stand around that core, not in it: who
+    // takes the core takes what is in it.
+    const bool is_core = !options_.as_fluxion && object->type == core_;
+    const auto outer = is_core ? holder_of(object, above) : above;
+    const auto own = vertex_of(object, outer);
     if (options_.as_fluxion) {
       for (hwloc_obj_t c = nullptr; (c = hwloc_get_next_child(topology_, object, c)) != nullptr;) {
         visit(c, own);
       }
       return;
     }
-    auto inner = own;
+    const auto inner = is_core ? own : holder_of(object, own);
+    for (auto c = object->first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+    for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling)
+      visit(c, is_core ? outer : inner);
+  }
+
+  // The memory that this object is near to; the vertex below which what is in the object goes.
+  std::uint32_t holder_of(hwloc_obj_t object, std::uint32_t above) {
+    auto inner = above;
     for (auto numa = object->memory_first_child; numa != nullptr; numa = numa->next_sibling) {
-      const auto holder = memory_of(numa, own);
+      const auto holder = memory_of(numa, above);
       if (numa == object->memory_first_child) inner = holder;
     }
-    for (auto c = object->first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
-    for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+    return inner;
   }
 
   // The vertex below which the parts near this NUMA node go.
@@ -275,7 +247,7 @@ class Walker {
     return above;
   }
 
-  std::uint32_t gpu_vertex(const Gpu& gpu, hwloc_obj_t object, std::uint32_t above) {
+  std::uint32_t gpu_vertex(const GpuView& gpu, hwloc_obj_t object, std::uint32_t above) {
     if (!allowed("gpu")) return above;
     if (options_.as_fluxion) {  // it does not know Level Zero, and reads no digits as 0
       const bool known = gpu.view != "ze";

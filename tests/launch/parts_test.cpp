@@ -105,6 +105,39 @@ TEST(Environment, GpusAreNamedAsTheirLibraryCountsThem) {
   EXPECT_EQ(value(task_environment(inherited, start, 0, amd), "CUDA_VISIBLE_DEVICES"), "(unset)");
 }
 
+// Each maker's library counts its own devices, and shows all of them unless its variable says less.
+TEST(Environment, GpusOfTwoMakersAreShownToTheirOwnLibraries) {
+  const NodeFrame mixed{"", {"nvidia:0", "nvidia:3", "amd:0"}, true, false};
+  const auto shown = [&](const std::string& gpus) {
+    auto start = one_task();
+    start.gpus = gpus;
+    const auto all = task_environment({}, start, 0, mixed);
+    std::string text;
+    for (const char* name : {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"})
+      text += value(all, name) + " ";
+    return text;
+  };
+  EXPECT_EQ(shown("0-2"), "0,3 0 0 ");
+  EXPECT_EQ(shown("1"), "3 -1 -1 ");
+  EXPECT_EQ(shown("2"), "-1 0 0 ");
+  EXPECT_EQ(shown(""), "-1 -1 -1 ");
+  auto start = one_task();
+  start.gpus = "2";
+  EXPECT_EQ(value(task_environment({}, start, 0, mixed), "HOLON_GPU_DEVICES"),
+            "nvidia:0,nvidia:3,amd:0")
+      << "for the agents of a child, whose numbers are these";
+}
+
+TEST(Environment, IntelsGpusAreShownByItsOwnVariable) {
+  const NodeFrame intel{"", {"intel:0", "intel:1"}, true, false};
+  auto start = one_task();
+  start.gpus = "1";
+  const auto all = task_environment({{"CUDA_VISIBLE_DEVICES", "7"}}, start, 0, intel);
+  EXPECT_EQ(value(all, "ZE_AFFINITY_MASK"), "1");
+  EXPECT_EQ(value(all, "CUDA_VISIBLE_DEVICES"), "(unset)");
+  EXPECT_EQ(value(task_environment({}, one_task(), 0, intel), "ZE_AFFINITY_MASK"), "-1");
+}
+
 TEST(Environment, AJobWithoutGpusIsShownNoneWhereThereAreSome) {
   EXPECT_EQ(
       value(task_environment({}, one_task(), 0, {"", {}, true, false}), "CUDA_VISIBLE_DEVICES"),
@@ -132,6 +165,29 @@ TEST(Environment, NumbersHaveSlurmsNamesWhereTheyAreAskedFor) {
   EXPECT_EQ(value(all, "SLURM_CPUS_ON_NODE"), "4");
   start.slurm_names = false;
   EXPECT_EQ(value(task_environment({}, start, 0, {}), "SLURM_JOB_ID"), "(unset)");
+}
+
+// A step of a script's has the job's number, and its own among the steps.
+TEST(Environment, AStepKeepsWhatSlurmsNamesSayOfTheJob) {
+  auto start = one_task();
+  start.job = 3;
+  start.slurm_names = true;
+  start.ntasks = 5;
+  start.nnodes = 3;
+  start.nodelist = "n[1-3]";
+  start.node_tasks = {2, 2, 1};
+  const Environment base = {
+      {kStepOf, "7"}, {"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_JOB_NODELIST", "n[1-4]"}};
+  const auto all = task_environment(base, start, 0, {});
+  EXPECT_EQ(value(all, "SLURM_JOB_ID"), "7");
+  EXPECT_EQ(value(all, "SLURM_STEP_ID"), "2") << "they count from 0";
+  EXPECT_EQ(value(all, "SLURM_JOB_NUM_NODES"), "4");
+  EXPECT_EQ(value(all, "SLURM_JOB_NODELIST"), "n[1-4]");
+  EXPECT_EQ(value(all, "SLURM_STEP_NUM_TASKS"), "5");
+  EXPECT_EQ(value(all, "SLURM_STEP_NUM_NODES"), "3");
+  EXPECT_EQ(value(all, "SLURM_NNODES"), "3");
+  EXPECT_EQ(value(all, "SLURM_STEP_NODELIST"), "n[1-3]");
+  EXPECT_EQ(value(all, "SLURM_TASKS_PER_NODE"), "2(x2),1");
 }
 
 TEST(Topology, IsRestrictedToWhatTheProcessMayUse) {

@@ -6,6 +6,7 @@
 
 #include "launch/hardware/gpus.hpp"
 #include "launch/node.hpp"
+#include "tests/support/topologies.hpp"
 
 namespace holon::launch {
 namespace {
@@ -95,18 +96,20 @@ using Names = std::vector<std::string>;
 
 TEST(GpusOfANode, AreThoseThatWereGranted) {
   const std::string four = machine_with("cuda", 4);
-  EXPECT_EQ(devices_of(with_gpus(four, {"1", "3"})),
+  EXPECT_EQ(devices_of(with_gpus(four, {{Maker::nvidia, {"1", "3"}}})),
             (Names{"withheld", "cuda0", "withheld", "cuda1"}));
-  EXPECT_EQ(devices_of(with_gpus(four, {"GPU-1a2b"})),
+  EXPECT_EQ(devices_of(with_gpus(four, {{Maker::nvidia, {"GPU-1a2b"}}})),
             (Names{"cuda0", "withheld", "withheld", "withheld"}));
-  EXPECT_EQ(devices_of(with_gpus(four, {})), Names(4, "withheld"));
-  EXPECT_EQ(devices_of(with_gpus(machine_with("rsmi", 2), {"1"})), (Names{"withheld", "rsmi0"}));
+  EXPECT_EQ(devices_of(with_gpus(four, {{Maker::nvidia, {}}})), Names(4, "withheld"));
+  EXPECT_EQ(devices_of(with_gpus(machine_with("rsmi", 2), {{Maker::amd, {"1"}}})),
+            (Names{"withheld", "rsmi0"}));
 }
 
 TEST(GpusOfANode, AreAllWhereTheLibraryHidesTheOthers) {
   const std::string two = machine_with("cuda", 2);
-  EXPECT_EQ(with_gpus(two, {"2", "3"}), two);
-  EXPECT_EQ(with_gpus(two, {"2", "3", "4"}), two) << "what is not there cannot be used";
+  EXPECT_EQ(with_gpus(two, {{Maker::nvidia, {"2", "3"}}}), two);
+  EXPECT_EQ(with_gpus(two, {{Maker::nvidia, {"2", "3", "4"}}}), two)
+      << "what is not there cannot be used";
 }
 
 // A package with memory, one whose halves have it, and none at all but the machine.
@@ -136,7 +139,7 @@ TEST(GpusOfANode, AreSpreadWhereHwlocSeesNone) {
   </object>
 </topology>
 )";
-  const std::string three = with_gpus(two_packages, {"0", "1", "2"});
+  const std::string three = with_gpus(two_packages, {{Maker::nvidia, {"0", "1", "2"}}});
   EXPECT_EQ(devices_of(three), (Names{"cuda0", "cuda1", "cuda2"}));
   const auto at = [&](const char* word) { return three.find(word); };
   EXPECT_LT(at("cuda0"), at("<object type=\"Package\" os_index=\"1\""));
@@ -147,19 +150,56 @@ TEST(GpusOfANode, AreSpreadWhereHwlocSeesNone) {
 
 TEST(GpusOfANode, StandAtTheMachineWhereThatIsAllThereIs) {
   const std::string none = machine_with("cuda", 0);
-  const std::string two = with_gpus(none, {"4", "7"});
+  const std::string two = with_gpus(none, {{Maker::nvidia, {"4", "7"}}});
   EXPECT_EQ(devices_of(two), (Names{"cuda0", "cuda1"}));
-  EXPECT_EQ(with_gpus(none, {}), none);
-  EXPECT_EQ(with_gpus("no topology", {"0"}), "no topology");
+  EXPECT_EQ(with_gpus(none, {{Maker::nvidia, {}}}), none);
+  EXPECT_EQ(with_gpus("no topology", {{Maker::nvidia, {"0"}}}), "no topology");
 }
 
 TEST(GpusOfANode, LeaveATopologyOne) {
   const auto xml = topology_xml();
   ASSERT_TRUE(xml);
-  const auto before = Node::of(*xml), after = Node::of(with_gpus(*xml, {"0", "1", "2"}));
+  const auto before = Node::of(*xml),
+             after = Node::of(with_gpus(*xml, {{Maker::nvidia, {"0", "1", "2"}}}));
   ASSERT_TRUE(before);
   ASSERT_TRUE(after) << to_string(after.error());
   EXPECT_EQ(after->cores(), before->cores());
+}
+
+// The numbers are those of the resource graph (base/gpu_devices.hpp): NVIDIA's, then the others'.
+TEST(GpusOfTwoMakers, HaveTheNumbersThatTheirLibrariesGiveThem) {
+  const auto xml = test::with_cards(test::xml_of_synthetic("pack:2 core:2 pu:1"),
+                                    {test::kAmd, test::kNvidia, test::kAmd, test::kNvidia});
+  const auto node = Node::of(xml);
+  ASSERT_TRUE(node) << to_string(node.error());
+  EXPECT_EQ(node->makers(), (std::set<Maker>{Maker::nvidia, Maker::amd}));
+  const std::vector<GpuOfMaker> expected = {
+      {Maker::nvidia, 0}, {Maker::nvidia, 1}, {Maker::amd, 0}, {Maker::amd, 1}};
+  EXPECT_EQ(node->gpus_by_number(), expected);
+  EXPECT_EQ(names_of_gpus(node->gpus_by_number(), {}),
+            (Names{"nvidia:0", "nvidia:1", "amd:0", "amd:1"}));
+  EXPECT_EQ(names_of_gpus(node->gpus_by_number(), {{Maker::amd, {"4", "GPU-b"}}}),
+            (Names{"nvidia:0", "nvidia:1", "amd:4", "amd:GPU-b"}));
+}
+
+TEST(GpusOfTwoMakers, AreCutEachByTheVariableOfItsLibrary) {
+  const auto xml = test::with_cards(test::xml_of_synthetic("pack:1 core:2 pu:1"),
+                                    {test::kNvidia, test::kNvidia, test::kAmd, test::kAmd});
+  EXPECT_EQ(devices_of(with_gpus(xml, {{Maker::nvidia, {"1"}}, {Maker::amd, {}}})),
+            (Names{"withheld", "cuda0", "withheld", "withheld"}));
+  EXPECT_EQ(devices_of(with_gpus(xml, {{Maker::amd, {"1"}}})),
+            (Names{"cuda0", "cuda1", "withheld", "rsmi0"}));
+}
+
+TEST(GpusOfOneMaker, AreNamedByTheVariableAlone) {
+  const std::vector<GpuOfMaker> amd = {{Maker::amd, 0}, {Maker::amd, 1}};
+  EXPECT_EQ(names_of_gpus(amd, {}), Names());
+  EXPECT_EQ(names_of_gpus(amd, {{Maker::nvidia, {"7"}}, {Maker::amd, {"2", "3"}}}),
+            (Names{"2", "3"}));
+  EXPECT_EQ(names_of_gpus({}, {{Maker::nvidia, {"2", "3"}}}), (Names{"2", "3"}));
+  EXPECT_EQ(names_of_gpus({{Maker::intel, 0}}, {}), (Names{"intel:0"}));
+  EXPECT_EQ(gpu_of_name("GPU-1a2b", Maker::nvidia).device, "GPU-1a2b");
+  EXPECT_EQ(gpu_of_name("amd:GPU-1", Maker::nvidia).maker, Maker::amd);
 }
 
 }  // namespace

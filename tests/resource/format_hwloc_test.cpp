@@ -62,6 +62,21 @@ TEST(Hwloc, OneNumaNodeOverTheWholeMachineStandsAboveTheSockets) {
             "   socket1\n    core1\n");
 }
 
+// Where a NUMA node has one core, hwloc hangs its memory onto the core: who asks for the core and
+// the memory asks for both.
+TEST(Hwloc, MemoryAndDevicesNearOneCoreStandAroundIt) {
+  auto xml = synthetic("package:1 group:2 [numa(memory=2147483648)] core:1 pu:1");
+  const std::string core = "<object type=\"Core\"";
+  const auto end = xml.find("</object>", xml.find("<object type=\"PU\"") + 1);
+  ASSERT_NE(xml.find(core), std::string::npos);
+  xml.insert(end, "<object type=\"OSDev\" name=\"cuda0\" osdev_type=\"5\"/>\n");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1))),
+            "cluster0\n fluke007\n  socket0\n"
+            "   numanode0\n    memory0 x2GiB\n    core0\n    gpu0\n"
+            "   numanode1\n    memory1 x2GiB\n    core1\n");
+}
+
 TEST(Hwloc, TheAllowListSaysWhatBecomesAVertex) {
   const auto xml = synthetic("package:1 [numa(memory=8589934592)] l2:1(size=1048576) core:2 pu:2");
   const HostTopology host{xml, -1, ""};

@@ -84,9 +84,17 @@ PrivateSlurm::PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus)
   begin(static_cast<int>(hosts.count()), cpus);
 }
 
+PrivateSlurm::PrivateSlurm(Sandbox& sandbox, const std::string& declared)
+    : sandbox_(sandbox), first_port_(free_ports(1)) {
+  write_configuration(declared);
+  sandbox_.environment()["SLURM_CONF"] = sandbox_.folder() + "/slurm/slurm.conf";
+  start_daemon(0, "slurmctld", "");
+  up_ = eventually([this] { return run({"sinfo", "-h"}).code == 0; });
+}
+
 void PrivateSlurm::begin(int nodes, int cpus) {
   nodes_ = nodes;
-  write_configuration(nodes, cpus);
+  write_configuration(nodes_text(nodes, cpus));
   sandbox_.environment()["SLURM_CONF"] = sandbox_.folder() + "/slurm/slurm.conf";
   start_daemon(0, "slurmctld", "");
   for (int node = 1; node <= nodes; ++node)
@@ -149,7 +157,7 @@ std::string PrivateSlurm::nodes_text(int nodes, int cpus) const {
 
 // No cgroup, no accounting, no authentication beyond who runs it, and nodes that may
 // have more CPUs than the machine.
-void PrivateSlurm::write_configuration(int nodes, int cpus) {
+void PrivateSlurm::write_configuration(const std::string& nodes) {
   const std::string folder = sandbox_.folder() + "/slurm";
   for (const char* name : {"", "/state", "/spool"}) fs::create_directory(folder + name);
   const std::string user = user_name();
@@ -176,11 +184,11 @@ void PrivateSlurm::write_configuration(int nodes, int cpus) {
     text += "GresTypes=gpu\n";
     for (const char* device : {"/gpu0", "/gpu1"})
       EXPECT_EQ(mknod((folder + device).c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
-    sandbox_.write_file("slurm/gres.conf",
-                        fmt::format("NodeName=n[1-{}] Name=gpu File={}/gpu[0-1]\n", nodes, folder));
+    sandbox_.write_file(
+        "slurm/gres.conf",
+        fmt::format("NodeName=n[1-{}] Name=gpu File={}/gpu[0-1]\n", nodes_, folder));
   }
-  text += nodes_text(nodes, cpus);
-  text += fmt::format("PartitionName=main Nodes=n[1-{}] Default=YES DefaultTime=60\n", nodes);
+  text += nodes + "PartitionName=main Nodes=ALL Default=YES DefaultTime=60\n";
   sandbox_.write_file("slurm/slurm.conf", text);
   // slurmd initialises a cgroup plugin that nothing uses, and dies where it cannot tell v1 from v2.
   sandbox_.write_file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n");

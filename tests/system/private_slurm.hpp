@@ -26,6 +26,9 @@ class PrivateSlurm {
   PrivateSlurm(Sandbox& sandbox, int nodes, int cpus);
   // The hosts n1, n2, ..., which must outlive it, with so many CPUs and two pretended GPUs each.
   PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus);
+  // The controller alone: it answers what was asked for, and nothing runs. `declared`: lines about
+  // its nodes, licences and the like.
+  PrivateSlurm(Sandbox& sandbox, const std::string& declared);
   // Cancels what runs, and ends the daemons.
   ~PrivateSlurm();
   PrivateSlurm(const PrivateSlurm&) = delete;
@@ -47,7 +50,7 @@ class PrivateSlurm {
   void begin(int nodes, int cpus);
   void start_daemon(std::size_t host, const std::string& name, const std::string& options);
   std::string nodes_text(int nodes, int cpus) const;
-  void write_configuration(int nodes, int cpus);
+  void write_configuration(const std::string& nodes);
   void cancel_all();
   bool wait_until_idle();
 
