@@ -35,9 +35,12 @@ void keep_refusals(const Request& request, Instance& core) {
     if (refusal.uid >= 0)
       who = {Principal::Kind::munge, static_cast<std::uint32_t>(refusal.uid), 0, refusal.pid,
              agent};
+    if (!core.audit.has_room_for(agent)) break;
+    const auto before = core.audit.newest();
     core.refusals.keep(fmt::format("user {} at the socket of {}", refusal.uid, agent),
                        transport::request_of(who, refusal.topic, ""),
                        {Errc::denied, printable(refusal.why), {}}, core.clock.now());
+    if (core.audit.newest() != before) core.audit.is_by_word_of(agent);
   }
   core.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }

@@ -176,7 +176,15 @@ AuditRow Audit::row_of(const Request& request, bool passed_on) const {
 std::int64_t Audit::add(const AuditRow& row) {
   const auto number = journal_.add_audit(row);
   if (number % kDropAtOnce == 0 && number > keep_) journal_.drop_audit(number - keep_);
+  newest_ = number;
   return number;
+}
+
+bool Audit::has_room_for(const std::string& agent) {
+  constexpr std::int64_t kShare = 10;
+  auto& entries = by_word_of_[agent];
+  while (!entries.empty() && entries.front() <= newest_ - keep_) entries.pop_front();
+  return static_cast<std::int64_t>(entries.size()) < std::max<std::int64_t>(1, keep_ / kShare);
 }
 
 void Audit::asked(const Request& request, bool passed_on) {

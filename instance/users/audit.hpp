@@ -2,6 +2,8 @@
 // what: the newest `journal.audit` entries. An entry is committed with the change it is about.
 #pragma once
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <string>
 
 #include "instance/basics/clock.hpp"
@@ -25,8 +27,14 @@ class Audit {
   void name_jobs(std::uint64_t first, std::uint64_t count);
   // The request was refused before anything was done.
   void refused(const transport::Request& request, const Error& why);
-  // The system has refused a task a file or a folder as its user, or to become that user. `job`: in
-  // words; `uid`: the user's, -1: not known.
+  // Refusals that an agent tells of are its word alone: one that somebody has taken over could make
+  // up so many that nothing else was left. A tenth of the entries may be by the word of one agent.
+  bool has_room_for(const std::string& agent);
+  // The entry that was made last is by this agent's word.
+  std::int64_t newest() const { return newest_; }
+  void is_by_word_of(const std::string& agent) { by_word_of_[agent].push_back(newest_); }
+  // The system has refused a task what it was to have as its user: a file, a folder, the user
+  // itself. `job`: of which one, in words; `uid`: of that user, -1: not known.
   void task_denied(const std::string& job, std::int64_t uid, const std::string& why);
 
  private:
@@ -37,7 +45,9 @@ class Audit {
   Journal& journal_;
   InstanceClock& clock_;
   std::int64_t keep_;
-  std::int64_t last_ = 0;  // the entry of the last request
+  std::int64_t last_ = 0;    // the entry of the request that was asked last
+  std::int64_t newest_ = 0;  // of this broker; 0: it has made none
+  std::map<std::string, std::deque<std::int64_t>> by_word_of_;  // agents; entries that may be kept
 };
 
 }  // namespace holon::instance
