@@ -22,10 +22,6 @@ constexpr int kWidestBar = 30;               // columns
 constexpr int kNarrowestBar = 5;
 constexpr int kUsualWidth = 80;
 
-// The cursor rests at the beginning of what is drawn: in a terminal that has become narrower this
-// goes on in the lines below, and is erased from there to the end of the screen.
-constexpr const char* kEraseDrawn = "\r\x1b[J";
-
 std::string bar_of(const ProgressCounts& counts, int width) {
   const auto total = std::max<std::uint64_t>(1, counts.total());
   const auto full =
@@ -75,12 +71,21 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
   return text.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
 }
 
-int ProgressLine::width() const {
+std::string simulation_line(std::size_t done, std::size_t total, int width) {
+  const std::size_t full = kWidestBar, all = std::max<std::size_t>(total, 1);
+  const std::string bar(std::min(full * done / all, full), '#');
+  const std::string text = fmt::format("{} of {} jobs", done, total);
+  const std::string whole = fmt::format("[{:<{}}] {}", bar, full, text);
+  const auto room = static_cast<std::size_t>(std::max(0, width - 1));
+  return whole.size() <= room ? whole : text.substr(0, room);
+}
+
+int width_now(const Io& io, int window) {
   winsize size{};
   // $COLUMNS, if set, is a person's wish, and io.width has it.
-  const bool asks = window_ >= 0 && std::getenv("COLUMNS") == nullptr;
-  if (asks && ioctl(window_, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  return io_.width > 0 ? io_.width : kUsualWidth;
+  const bool asks = window >= 0 && std::getenv("COLUMNS") == nullptr;
+  if (asks && ioctl(window, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return io.width > 0 ? io.width : kUsualWidth;
 }
 
 void ProgressLine::show(const ProgressCounts& counts, Time now) {
@@ -91,7 +96,8 @@ void ProgressLine::show(const ProgressCounts& counts, Time now) {
   }
   rate_.look(now, counts.ended);
   if (on_terminal_) {
-    to_ << kEraseDrawn << progress_line(counts, rate_.per_second(), width()) << "\r" << std::flush;
+    to_ << kEraseDrawn << progress_line(counts, rate_.per_second(), width_now(io_, window_)) << "\r"
+        << std::flush;
     is_drawn_ = true;
     return;
   }

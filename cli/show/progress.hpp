@@ -45,6 +45,16 @@ class EndRate {
 // wider than `width` columns (0: without a bar, as wide as it is).
 std::string progress_line(const ProgressCounts& counts, std::optional<double> rate, int width);
 
+// "[###       ] 12345 of 28481 jobs", no wider than `width` columns.
+std::string simulation_line(std::size_t done, std::size_t total, int width);
+
+// The cursor rests at the beginning of what is drawn: in a terminal that has become narrower this
+// goes on in the lines below, and is erased from there to the end of the screen.
+inline constexpr const char* kEraseDrawn = "\r\x1b[J";
+
+// How wide the terminal is now that has this descriptor; -1, or none: io.width.
+int width_now(const Io& io, int window);
+
 class ProgressLine {
  public:
   // `to`: io.out if the progress is the output asked for, else io.err, beside other output.
@@ -75,8 +85,6 @@ class ProgressLine {
   void clear();
 
  private:
-  int width() const;
-
   Io& io_;
   std::ostream& to_;
   int window_;

@@ -125,6 +125,13 @@ TEST(ProgressLine, FitsATerminalThatBecomesNarrower) {
   EXPECT_EQ(narrow, "\r\x1b[J 50%  2 of 4 ended, 1 r\r");
 }
 
+TEST(SimulationLine, IsNoWiderThanTheTerminal) {
+  EXPECT_EQ(simulation_line(500, 1000, 80), "[###############               ] 500 of 1000 jobs");
+  for (int width = 1; width < 80; ++width)
+    EXPECT_LT(simulation_line(500, 1000, width).size(), static_cast<std::size_t>(width)) << width;
+  EXPECT_EQ(simulation_line(0, 0, 20), "0 of 0 jobs");
+}
+
 TEST(ProgressLine, IsDrawnOverItselfOnlyWhereTheTerminalCan) {
   const auto drawn = [](bool dumb, bool to_error) {
     std::ostringstream out, err;

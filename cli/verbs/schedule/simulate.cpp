@@ -7,8 +7,10 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "base/whole_file.hpp"
+#include "cli/show/progress.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/simulate_options.hpp"
 #include "cli/verbs/schedule/simulated_config.hpp"
@@ -36,13 +38,13 @@ Status write_file(const std::string& path, const std::string& bytes) {
   return {};
 }
 
-// "simulating 12345 of 28481" on a terminal, when it takes longer than a second.
+// "[###   ] 12345 of 28481 jobs" on a terminal, when it takes longer than a second.
 class SimulationProgress {
  public:
   SimulationProgress(Io& io, std::size_t total)
       : io_(io), total_(total), begin_(Clock::now()), last_(begin_) {}
   ~SimulationProgress() {
-    if (shown_) io_.err << "\r\x1b[K" << std::flush;
+    if (shown_) io_.err << kEraseDrawn << std::flush;
   }
 
   void operator()(std::size_t done) {
@@ -51,10 +53,7 @@ class SimulationProgress {
       return;
     last_ = now;
     shown_ = true;
-    constexpr std::size_t kWidth = 30;
-    const std::size_t filled = kWidth * done / std::max<std::size_t>(total_, 1);
-    io_.err << fmt::format("\r[{:<{}}] {} of {} jobs", std::string(filled, '#'), kWidth, done,
-                           total_)
+    io_.err << kEraseDrawn << simulation_line(done, total_, width_now(io_, STDERR_FILENO)) << "\r"
             << std::flush;
   }
 
