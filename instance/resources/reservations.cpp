@@ -71,8 +71,8 @@ Status Reservations::recover(Time now, bool fresh) {
   return {};
 }
 
-// A damaged journal is repaired before another broker begins on it: a reservation that makes no
-// sense even then is given up.
+// A damaged journal is repaired before another broker begins on it: what makes no sense even then
+// is given up.
 Status Reservations::lose(JobId id, const Error& why) {
   if (why.code == Errc::system) return tl::unexpected(why);
   const std::string words = fmt::format("advance reservation {}: {}", id.value(), to_string(why));
@@ -147,6 +147,20 @@ Status Reservations::remove(const std::vector<JobId>& ids, Time now) {
   keep();
   jobs_.look_again();
   return {};
+}
+
+void Reservations::lease_ends(Time end, Time now) {
+  std::vector<JobId> never;
+  for (const auto& advance : scheduler_.advances())
+    if (const JobId id = advance.request.resources.id;
+        advance.request.when.begin >= end && is_there(id, now))
+      never.push_back(id);
+  if (never.empty() || !remove(never, now)) return;
+  for (const JobId id : never)
+    spdlog::warn(
+        fmt::format("advance reservation {} is taken back: it would begin after the end "
+                    "of this instance, which is earlier now",
+                    id.value()));
 }
 
 std::string Reservations::name_of(JobId id) const {

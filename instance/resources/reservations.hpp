@@ -28,6 +28,10 @@ class Reservations {
   // made, over, or removed before).
   Status remove(const std::vector<JobId>& ids, Time now);
 
+  // The instance ends at `end`, earlier than was known: removes the reservations that would begin
+  // after it.
+  void lease_ends(Time end, Time now);
+
   // The name of a reservation; "": there is none of that number.
   std::string name_of(JobId id) const;
 

@@ -338,6 +338,7 @@ void Instance::set_lease(Time end, Time now) {
   if (end == identity.lease_end) return;
   if (auto moved = store->set_horizon({store->options().horizon.begin, end}); !moved) return;
   jobs.lease_changed(std::exchange(identity.lease_end, end), now);
+  reservations.lease_ends(end, now);
 }
 
 void Instance::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {

@@ -1,5 +1,6 @@
 #include "instance/service/schedule/reservation_service.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "instance/request/placement.hpp"
@@ -30,12 +31,13 @@ void ReservationService::reserve(const Request& request) {
 void ReservationService::list(const Request& request) {
   constexpr const char* kPhases[] = {"waiting", "active", "ending"};
   msg::ReservationsReply reply;
+  const Time lease_end = uses_.store.options().horizon.end;
   for (const auto& status : uses_.scheduler.advances()) {
     const auto& asked = status.request;
     const auto where = summarize(uses_.store.graph(), status.allocation);
     reply.reservations.push_back(
         {asked.resources.id.value(), asked.name, asked.resources.user, asked.users,
-         uses_.clock.wall(asked.when.begin), uses_.clock.wall(asked.when.end),
+         uses_.clock.wall(asked.when.begin), uses_.clock.wall(std::min(asked.when.end, lease_end)),
          kPhases[static_cast<int>(status.phase)], where.nodelist, where.held.nodes,
          where.held.cores, where.held.gpus, static_cast<std::int64_t>(status.pending),
          static_cast<std::int64_t>(status.running)});

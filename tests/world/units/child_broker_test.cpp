@@ -6,9 +6,11 @@
 
 #include "instance/basics/clock.hpp"
 #include "instance/journal/journal.hpp"
+#include "msg/reservation.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
 #include "resource/graph/graph.hpp"
+#include "resource/jobspec/jobspec.hpp"
 #include "tests/world/units/scene.hpp"
 
 namespace holon::world {
@@ -120,6 +122,30 @@ TEST_F(ChildBrokerTest, ALongerLeaseIsKeptAcrossACrash) {
   ASSERT_TRUE(until([&] { return ended_.has_value(); }, 2 * 3'600 * kSecond));
   EXPECT_GE(instance::wall_clock_ms(), before);
   EXPECT_LE(instance::wall_clock_ms(), before + 10'000);
+}
+
+TEST_F(ChildBrokerTest, AShorterLeaseTakesBackTheReservationsThatWouldBeginAfterIt) {
+  begin_child();
+  resource::JobShape shape;
+  shape.command = {"true"};
+  msg::ReserveRequest ask;
+  ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+  ask.user = "ada";
+  constexpr std::int64_t kMinute = 60'000;
+  for (const std::int64_t begin : {5 * kMinute, 30 * kMinute}) {
+    ask.begin = instance::wall_clock_ms() + begin;
+    ask.end = ask.begin + 20 * kMinute;
+    const auto made = answer(*user_, "reserve", ask);
+    ASSERT_TRUE(made) << made.error().what;
+  }
+  parent_->tell_lease(15 * kMinute);
+  ASSERT_TRUE(until([&] { return parent_->leases_heard == 1; }));
+  pass(kSecond);
+  const auto text = answer(*user_, "reservations", msg::Empty{});
+  ASSERT_TRUE(text) << text.error().what;
+  const auto left = transport::unpack<msg::ReservationsReply>(*text)->reservations;
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_NEAR(double(left.front().end - instance::wall_clock_ms()), 15 * kMinute, 5'000);
 }
 
 // It ran on, and nobody heard of its jobs.
