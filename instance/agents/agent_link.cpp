@@ -310,6 +310,9 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Re
   ended.finish.max_rss_kb = std::max(ended.finish.max_rss_kb, f.memory_kb);
   const ActiveJob* const job = jobs_.find(JobId(f.job));
   const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
+  // That it had started was told to a broker that could not write it down.
+  if (is_news && f.t_start > 0)
+    jobs_.tasks_started(JobId(f.job), rank_, {}, in_order(f.job, {f.t_start, told}, now));
   if (is_news && f.denied) settings_.denied(*job, f.what);
   jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
   if (f.in_slot) settings_.left_no_files(JobId(f.job));

@@ -86,6 +86,22 @@ TEST_F(AgentsTest, OneThatIsAwayIsMissedAfterPeerTimeoutAndGivenUpAfterItsOwn) {
   EXPECT_EQ(result(job), "FAILED");
 }
 
+// The broker that was told of the start could not write it down: a full disk.
+TEST_F(AgentsTest, OfAnEndThatIsHeardWithoutTheStartBothAreKept) {
+  begin_broker({});
+  Peer& one = agent(hello_of(0, 7));
+  const auto job = submit(user());
+  ASSERT_TRUE(until([&] { return one.all<lm::StartRequest>("agent.start").size() == 1; }));
+  pass(60 * kSecond);
+  auto end = finished(job);
+  end.clock = 100'000;
+  end.finished.back().t_start = 60'000;
+  end.finished.back().t_finish = 90'000;
+  ASSERT_TRUE(answer(one, "agent.report", end));
+  ASSERT_TRUE(until([&] { return state(job) == "INACTIVE"; }));
+  EXPECT_EQ(record(job).t_finish - record(job).t_start, 30'000);
+}
+
 // Its supervisor has given it up.
 TEST_F(AgentsTest, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
   begin_broker({"instance.peer-timeout=10s"}, "node=2/core=1", 2);
