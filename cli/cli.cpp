@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "cli/io.hpp"
+#include "cli/options/srun.hpp"
 #include "cli/parser/help.hpp"
 #include "cli/show/table.hpp"
-#include "cli/srun.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

@@ -11,9 +11,9 @@
 
 #include "base/whole_file.hpp"
 #include "cli/options/directives.hpp"
+#include "cli/options/srun.hpp"
 #include "cli/options/translate.hpp"
 #include "cli/show/table.hpp"
-#include "cli/srun.hpp"
 
 namespace holon::cli {
 namespace {

@@ -133,9 +133,9 @@ std::vector<Equal> rows_of_srun() {
 
 // The options each by itself, up to the first word that is none, as getopt_long(3) takes them: "-lu
 // -n4" is -l, -u, -n4.
-class Typed {
+class SrunWords {
  public:
-  explicit Typed(std::span<const Equal> rows) : rows_(rows) {}
+  explicit SrunWords(std::span<const Equal> rows) : rows_(rows) {}
 
   Status read(const std::vector<std::string>& words) {
     std::size_t i = 0;
@@ -211,7 +211,7 @@ std::int64_t number_at(const Variable& variable, const char* name, std::int64_t 
 
 // Of what srun(1) lists as its INPUT ENVIRONMENT VARIABLES. Options that are typed stand behind
 // these, and are taken instead.
-Parser::Layer lines_of_variables(const Typed& typed, const Variable& variable) {
+Parser::Layer lines_of_variables(const SrunWords& typed, const Variable& variable) {
   Parser::Layer lines;
   const auto add = [&](const char* name, const std::string& option) {
     if (const std::string value = variable(name); !value.empty())
@@ -286,7 +286,7 @@ void spread(Translation& of, const Variable& variable) {
 }
 
 // Slurm hands a step all GPUs of its job unless it says otherwise; here each task has its share.
-std::string share_gpus(Translation& of, const Typed& typed, const Variable& variable) {
+std::string share_gpus(Translation& of, const SrunWords& typed, const Variable& variable) {
   const auto here = Idset::parse(variable("SLURM_JOB_GPUS"));
   if (!here || here->empty() || of.uses("-g") || !of.tasks() ||
       typed.has({"--gpus", "--gpus-per-node", "--gpus-per-task", "--gres"}))
@@ -344,7 +344,7 @@ Result<Srun> made_of(Translation&& of, Srun step) {
 
 Result<Srun> translate_srun(const std::vector<std::string>& words, const Variable& variable) {
   const auto rows = rows_of_srun();
-  Typed typed(rows);
+  SrunWords typed(rows);
   Srun step;
   if (auto good = typed.read(words); !good) return tl::unexpected(good.error());
   step.is_help = typed.has({"--help", "--usage", "--version"});

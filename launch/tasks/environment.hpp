@@ -11,8 +11,8 @@ namespace holon::launch {
 
 using Environment = std::map<std::string, std::string>;
 
-// Set in a job that is a step of a translated script (cli/srun.hpp): the number of the job around,
-// whose SLURM_JOB_* its tasks keep.
+// Set in a job that is a step of a translated script (cli/options/srun.hpp): the number of the job
+// around, whose SLURM_JOB_* its tasks keep.
 inline constexpr const char* kStepOf = "HOLON_STEP_OF";
 
 // What of the node goes into every task's environment.

@@ -264,7 +264,9 @@ TEST(GraphFile, WhatAnInstanceCannotHaveIsRefusedInItsPlace) {
                "'batch' takes; accepted")
           .substr(0, place.size() + 90));
   EXPECT_EQ(said_of("command = [\"/no/such/script\"]\n"),
-            place + ":4, task a: there is no such script; 'shell' takes a command instead\n");
+            place +
+                ":4, task a: /no/such/script: there is no such script; 'shell' takes a command "
+                "instead\n");
   EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\nshell = \"x\"\nbatch = \"yes\"\n"),
               HasSubstr("g.toml:4, task a: 'batch' is true or false"));
   EXPECT_THAT(refusal_of("[defaults]\nbatch = true\n[[task]]\nname = \"a\"\nshell = \"x\"\n"),

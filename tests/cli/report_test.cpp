@@ -83,7 +83,7 @@ class ReportOfEnded : public ::testing::Test {
   // [id, start, end, first processor, processors, ...] of each rectangle.
   static nlohmann::json gantt_of(const std::string& page) {
     const auto begin = page.find(R"({"procs":)");
-    const auto end = page.find("</script>", begin);
+    const auto end = page.find(";\n", begin);  // of the line
     const auto data = nlohmann::json::parse(page.substr(begin, end - begin), nullptr, false);
     return data.is_object() ? data["policies"][0]["gantt"] : nlohmann::json();
   }

@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
+#include "cli/options/srun.hpp"
 #include "cli/options/translate.hpp"
-#include "cli/srun.hpp"
 
 namespace holon::cli {
 namespace {

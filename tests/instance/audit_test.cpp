@@ -10,6 +10,8 @@
 namespace holon::instance {
 namespace {
 
+using testing::Live;
+
 std::vector<msg::AuditEntry> entries_of(const Live& live, bool refused_only = false,
                                         const std::string& path = "") {
   msg::AuditRequest ask;

@@ -113,6 +113,8 @@ TEST_F(LeftoversTest, DISABLED_EndsTheInstanceItIsPartOf) {
 TEST_F(LeftoversTest, WhoAsksIsNeverMeantNorWhomItComesFrom) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const pid_t other = run("mark-3/2", "exec sleep 1000");
+  // Before its first exec it is a copy of this process, without the mark.
+  ASSERT_TRUE(until([&] { return variable_of(*stat_of(other), kLineage) == "mark-3/2"; }));
   const pid_t asks = run("mark-3/1", self +
                                          " --gtest_filter=LeftoversTest.DISABLED_* "
                                          "--gtest_also_run_disabled_tests > said; exit $?");

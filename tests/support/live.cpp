@@ -187,6 +187,7 @@ msg::JobRecord Live::wait_one(std::uint64_t id, const std::string& path) const {
 msg::JobRecord Live::record(std::uint64_t id, const std::string& path) const {
   msg::JobsRequest ask_for;
   ask_for.ids = {id};
+  ask_for.all = true;  // of an instance that has ended, too
   const auto reply = call<msg::JobsReply>("jobs", ask_for, path);
   EXPECT_TRUE(reply) << reply.error().what;
   return reply && reply->jobs.size() == 1 ? reply->jobs.front() : msg::JobRecord();

@@ -128,7 +128,7 @@ TEST(Arrays, WhatMaxFailsCancelledIsRetriedWithWhatFailed) {
   const std::string id = again.substr(0, again.find('\n'));
   sandbox.ok({"job", "wait", id});
   EXPECT_EQ(sandbox.ok({"jobs", id, "--tasks", "--format", "id,state"}),
-            "  ID  STATE\n   8  COMPLETED\n8.2  COMPLETED\n8.3  COMPLETED\n8.4  COMPLETED\n"
+            " ID  STATE\n  8  COMPLETED\n8.2  COMPLETED\n8.3  COMPLETED\n8.4  COMPLETED\n"
             "8.5  COMPLETED\n");
 }
 

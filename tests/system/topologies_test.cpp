@@ -100,8 +100,9 @@ TEST(MachineOfTwoMakers, ShowsEachLibraryItsOwnDevices) {
   Instance instance(sandbox, {});
   const std::string print =
       "echo \"$CUDA_VISIBLE_DEVICES|$ROCR_VISIBLE_DEVICES|$HIP_VISIBLE_DEVICES\"";
+  // NVIDIA's are GPUs 0 and 1 of the node, and AMD's is 2; jobs get the last ones first.
   EXPECT_EQ(sandbox.ok({"run", "-g", "3", "sh", "-c", print}), "0,1|0|0\n");
-  EXPECT_EQ(sandbox.ok({"run", "-g", "2", "sh", "-c", print}), "0,1|-1|-1\n");
+  EXPECT_EQ(sandbox.ok({"run", "-g", "2", "sh", "-c", print}), "1|0|0\n");
   EXPECT_EQ(sandbox.ok({"run", "sh", "-c", print}), "-1|-1|-1\n");
   const std::string child = "holon run -g 3 sh -c '" + print + "'";
   sandbox.ok({"batch", "-g", "3", "-o", "child.log", "--wrap", child});

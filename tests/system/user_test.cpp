@@ -71,7 +71,7 @@ TEST(User, APageOfAnInstanceThatHasEndedIsMadeFromItsStateDirectory) {
   sandbox.ok({"start", "--resources", "node=1/core=2", "--state-dir", "state", script});
   const std::string page = sandbox.ok({"report", "state", "-o", "-"});
   EXPECT_THAT(page, HasSubstr("state directory"));
-  EXPECT_THAT(page, HasSubstr("at least 1 cores"));
+  EXPECT_THAT(page, HasSubstr("1 node, 2 cores"));
   EXPECT_THAT(sandbox.ok({"report", "state", "-o", "-", "--title", "mine"}), HasSubstr("mine"));
   const Ran none = sandbox.run({"report", "nowhere"});
   EXPECT_NE(none.code, 0);

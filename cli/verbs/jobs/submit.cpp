@@ -322,7 +322,7 @@ class GraphMaker {
     if (auto alone = claims_.claim(files, read.name); !alone) return at(alone.error());
     if (read.batch) {
       auto command = instance_of(*args);
-      if (!command) return at(command.error());
+      if (!command) return fail(command.error().code, to_string(command.error()), place("COMMAND"));
       args->command = std::move(*command);
     }
     task.command = args->command;
@@ -344,7 +344,7 @@ class GraphMaker {
   // `holon start` with the task's command as its initial program.
   static Result<std::vector<std::string>> instance_of(const SubmitArgs& args) {
     auto program = args.wrap ? args.command : script_by_name(args.command, "'shell'");
-    if (!program) return fail(program.error().code, program.error().what, "COMMAND");
+    if (!program) return tl::unexpected(program.error());
     instance::StartOptions options = args.instance;
     options.command = std::move(*program);
     return child_command(options);

@@ -1,4 +1,4 @@
-#include "cli/srun.hpp"
+#include "cli/options/srun.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

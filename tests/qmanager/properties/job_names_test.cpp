@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "qmanager/machine/flat_machine.hpp"
-#include "scenario.hpp"
+#include "tests/qmanager/scenario.hpp"
 
 namespace holon::tests {
 namespace {
