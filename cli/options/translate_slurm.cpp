@@ -1,4 +1,6 @@
 // Options of Slurm as sbatch(1) of version 22.05 documents them.
+#include "cli/options/translate_slurm.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include "base/idset.hpp"
 #include "cli/options/indices.hpp"
 #include "cli/options/job_options.hpp"
-#include "cli/options/translate_slurm.hpp"
 
 namespace holon::cli {
 namespace {

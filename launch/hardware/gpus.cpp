@@ -14,14 +14,14 @@
 namespace holon::launch {
 namespace {
 
-struct Library {
+struct DeviceLibrary {
   Maker maker;
   std::string_view name;
   std::string_view view;  // as hwloc names its devices
   const char* variable;
 };
 // What opencl shows is not cut: its names count on each platform anew.
-constexpr std::array<Library, 3> kLibraries = {
+constexpr std::array<DeviceLibrary, 3> kLibraries = {
     {{Maker::nvidia, "nvidia", "cuda", "CUDA_VISIBLE_DEVICES"},
      {Maker::amd, "amd", "rsmi", "ROCR_VISIBLE_DEVICES"},
      {Maker::intel, "intel", "ze", "ZE_AFFINITY_MASK"}}};
@@ -158,7 +158,7 @@ std::string_view name_of(Maker maker) {
 
 VisibleGpus visible_gpus(const std::set<Maker>& makers) {
   VisibleGpus visible;
-  for (const Library& library : kLibraries) {
+  for (const DeviceLibrary& library : kLibraries) {
     const bool is_here =
         makers.empty() ? library.maker == Maker::nvidia : makers.contains(library.maker);
     const char* const text = is_here ? std::getenv(library.variable) : nullptr;
@@ -195,7 +195,7 @@ Devices names_of_gpus(const std::vector<GpuOfMaker>& gpus, const VisibleGpus& vi
 }
 
 NamedGpu gpu_of_name(const std::string& name, Maker usual) {
-  for (const Library& library : kLibraries)
+  for (const DeviceLibrary& library : kLibraries)
     if (name.starts_with(library.name) && name.size() > library.name.size() &&
         name[library.name.size()] == ':')
       return {library.maker, name.substr(library.name.size() + 1)};
