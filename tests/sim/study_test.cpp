@@ -135,7 +135,7 @@ TEST(Study, ShowsTenthsOfWaitsWhereTimesHaveFractions) {
 TEST(Study, ShowsWholeSecondsWhereTimesHaveNoFractions) {
   const auto runs = run_study(small(), plan_for({"fcfs"}, 3));
   ASSERT_TRUE(runs);
-  EXPECT_NE(metrics_summary(*runs).find("        2.2         2          5          5 "),
+  EXPECT_NE(metrics_summary(*runs).find("        3.8         4          6          6 "),
             std::string::npos)
       << metrics_summary(*runs);
 }

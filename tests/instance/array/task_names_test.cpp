@@ -81,8 +81,9 @@ TEST(TaskNames, AreAsTypedWhereAnArrayIsOver) {
   JobOptions after;
   after.system =
       R"({"dependencies":[{"scheme":"afterok","value":")" + std::to_string(array + 2) + R"("}]})";
-  const auto never = live.wait_one(live.job({"/bin/true"}, after));
-  EXPECT_THAT(never.reason, HasSubstr("can never be met: job 1.2 did not complete"));
+  const auto never = live.submit({"/bin/true"}, after);
+  ASSERT_FALSE(never);
+  EXPECT_THAT(never.error().what, HasSubstr("can never be met: job 1.2 did not complete"));
   const auto refused = live.call<msg::Empty>("urgency", msg::UrgencyRequest{{array + 2}, 20});
   EXPECT_EQ(refused.error().what, "job /1.2 is over: FAILED");
 }
