@@ -13,22 +13,22 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kOneTry = 5'000;     // to connect
-constexpr Duration kPatience = 60'000;  // for a parent that is being started again
-constexpr int kTryAgain = 500;          // ms
+constexpr Duration kOneTry = 5'000;           // to connect
+constexpr Duration kParentPatience = 60'000;  // for a parent that is being started again
+constexpr int kParentTryAgain = 500;          // ms
 
 // If the parent is gone for good, this process is ended by its agent, or goes with it.
 Result<launch::Invitation> ask_parent(const ChildAgentOptions& options) {
   const msg::InvitationRequest ask{options.token, options.job};
   Result<msg::InvitationReply> reply = fail(Errc::disconnected, "", "");
-  for (Duration left = kPatience; left > 0; left -= kTryAgain) {
+  for (Duration left = kParentPatience; left > 0; left -= kParentTryAgain) {
     auto parent = transport::BlockingClient::connect(options.parent_uri, kOneTry);
-    if (parent) left = kPatience;
+    if (parent) left = kParentPatience;
     reply = parent ? parent->call<msg::InvitationReply>("invitation", ask, "", 0)
                    : tl::unexpected(parent.error());
     if (reply) return launch::parse_invitation(reply->invitation);
     if (reply.error().code == Errc::denied || reply.error().code == Errc::unsupported) break;
-    poll(nullptr, 0, kTryAgain);
+    poll(nullptr, 0, kParentTryAgain);
   }
   return tl::unexpected(reply.error());
 }
