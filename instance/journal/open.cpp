@@ -22,6 +22,7 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/instance_id.hpp"
 #include "instance/journal/migrate.hpp"
+#include "instance/journal/records/past.hpp"
 #include "instance/journal/state.hpp"
 
 namespace holon::instance {
@@ -91,14 +92,8 @@ std::string damage_in(SQLite::Database& db, const Journal::Beat& beat) {
   return found;
 }
 
-std::string text_in_meta(SQLite::Database& db, const char* key) {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, std::string(key));
-  return q.executeStep() ? q.getColumn(0).getString() : "";
-}
-
 std::uint64_t number_in_meta(SQLite::Database& db, const char* key) {
-  return std::strtoull(text_in_meta(db, key).c_str(), nullptr, 10);
+  return std::strtoull(meta_of(db, key).c_str(), nullptr, 10);
 }
 
 // The steps from a state directory to a journal that can be trusted.
@@ -137,9 +132,9 @@ class Opening {
     if (const auto without = batches_without_jobspec(db); !without.empty())
       return fail(Errc::invalid_argument,
                   "the journal is damaged: " + describe_without_jobspec(without.front()), file_);
-    if (const auto why = text_in_meta(db, kCondemned); !why.empty())
+    if (const auto why = meta_of(db, kCondemned); !why.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + why, file_);
-    const auto kept = text_in_meta(db, kJournalId);
+    const auto kept = meta_of(db, kJournalId);
     if (!kept.empty() && kept.find_first_not_of("0123456789abcdef") != std::string::npos)
       return fail(Errc::invalid_argument, "the journal is damaged: whose it is cannot be read",
                   file_);

@@ -15,6 +15,7 @@
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/migrate.hpp"
+#include "instance/journal/records/past.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/manager/manager.hpp"
@@ -24,16 +25,6 @@
 
 namespace holon::instance {
 namespace {
-
-std::string past_meta(SQLite::Database& db, const char* key) {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, key);
-  return q.executeStep() ? q.getColumn(0).getString() : "";
-}
-
-std::string_view past_bytes(const SQLite::Column& column) {
-  return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
-}
 
 // What the tasks of an array have in common.
 struct PastArray {
@@ -53,7 +44,7 @@ Result<std::shared_ptr<const Submission>> submission_of_past(SQLite::Database& d
   auto made = kept_submission(modern_jobspec(q.getColumn(0).getString(), version_of(db)),
                               q.getColumn(1).getInt() != 0);
   if (!made) return tl::unexpected(made.error());
-  if (made->queue.empty()) made->queue = past_meta(db, kDefaultQueue);
+  if (made->queue.empty()) made->queue = meta_of(db, kDefaultQueue);
   made->first = JobId(static_cast<std::uint64_t>(array.id));
   made->count = static_cast<std::uint64_t>(array.tasks);
   return std::make_shared<const Submission>(std::move(*made));
@@ -61,11 +52,9 @@ Result<std::shared_ptr<const Submission>> submission_of_past(SQLite::Database& d
 
 // nullopt: this is none.
 Result<std::optional<PastArray>> past_array(SQLite::Database& db, std::int64_t id) {
-  if (!db.tableExists("arrays")) return std::nullopt;
-  SQLite::Statement q(db, "SELECT tasks FROM arrays WHERE id = ?");
-  q.bind(1, id);
-  if (!q.executeStep()) return std::nullopt;
-  PastArray array{id, q.getColumn(0).getInt64(), {}, {}};
+  const auto tasks = tasks_of_array(db, id);
+  if (!tasks) return std::nullopt;
+  PastArray array{id, *tasks, {}, {}};
   auto submission = submission_of_past(db, array);
   if (!submission) return tl::unexpected(submission.error());
   array.submission = std::move(*submission);
@@ -91,15 +80,11 @@ std::map<std::int64_t, Lifecycle> lives_of_past(SQLite::Database& db, const Past
     return q;
   };
   const auto runs = rows("SELECT id, events FROM task_runs WHERE id > ?1 AND id <= ?1 + ?2");
-  while (runs->executeStep()) {
-    Lifecycle& life = lives[runs->getColumn(0).getInt64()] = fresh_task(array.life);
-    const auto events = events_in_run(past_bytes(runs->getColumn(1)));
-    for (const Event& event : events ? *events : std::vector<Event>())
-      if (auto next = apply(life, event)) life = std::move(*next);
-  }
+  while (runs->executeStep())
+    lives[runs->getColumn(0).getInt64()] = life_of_run(bytes_of(runs->getColumn(1)), array.life);
   const auto ends = rows("SELECT id, count, life FROM task_ends WHERE id > ?1 AND id <= ?1 + ?2");
   while (ends->executeStep()) {
-    const auto life = unpack_ended(past_bytes(ends->getColumn(2)), array.life);
+    const auto life = unpack_ended(bytes_of(ends->getColumn(2)), array.life);
     const std::int64_t first = ends->getColumn(0).getInt64();
     const std::int64_t last =
         std::min(array.id + array.tasks, first + ends->getColumn(1).getInt64() - 1);
@@ -110,8 +95,7 @@ std::map<std::int64_t, Lifecycle> lives_of_past(SQLite::Database& db, const Past
 
 std::vector<msg::JobRecord> records_of_past(SQLite::Database& db, const PastArray& array,
                                             const std::string& state_dir) {
-  InstanceClock clock(boot_id());
-  clock.go_on(past_meta(db, kClock), 0);
+  const InstanceClock clock = clock_of_journal(db);
   const auto lives = lives_of_past(db, array);
   const Lifecycle waits = fresh_task(array.life);
   std::vector<msg::JobRecord> records;
@@ -133,7 +117,7 @@ Result<PastMachine> past_machine(const std::string& state_dir) {
   try {
     const auto db = open_to_read(file);
     const auto spec =
-        read_resources({past_meta(*db, "resources.kind"), past_meta(*db, "resources.text"), false});
+        read_resources({meta_of(*db, "resources.kind"), meta_of(*db, "resources.text"), false});
     if (!spec) return tl::unexpected(spec.error());
     const auto store = resource::ResourceStore::load(*spec, {});
     if (!store) return tl::unexpected(store.error());

@@ -30,6 +30,7 @@
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
+#include "instance/journal/records/past.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/manager/manager.hpp"
@@ -68,10 +69,6 @@ bool is_busy(const SQLite::Exception& e) {
   return e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED;
 }
 
-std::string_view bytes_of(const SQLite::Column& column) {
-  return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
-}
-
 // Is any of these jobs a task of a graph? Journals of earlier versions have no such table.
 bool words_between(SQLite::Database& db, std::int64_t first, std::int64_t stop) {
   if (!db.tableExists("graph_tasks")) return false;
@@ -107,19 +104,6 @@ std::set<std::uint64_t> children_in(const fs::path& state_dir, std::error_code& 
   }
   if (error == std::errc::no_such_file_or_directory) error.clear();
   return ids;
-}
-
-std::string meta_of(SQLite::Database& db, const char* key) {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, key);
-  return q.executeStep() ? q.getColumn(0).getString() : "";
-}
-
-// The instance's own clock, to show its times by the wall clock as it would show them.
-InstanceClock clock_of_journal(SQLite::Database& db) {
-  InstanceClock clock(boot_id());
-  clock.go_on(meta_of(db, kClock), 0);
-  return clock;
 }
 
 // The result of a job that is ending: its instance did not live to report it.
@@ -399,14 +383,6 @@ class JournalReader {
     return own ? std::make_shared<const Submission>(std::move(*own)) : shared;
   }
 
-  // nullopt: no array. Journals of earlier versions have no such table.
-  static std::optional<std::int64_t> tasks_of_array(SQLite::Database& db, std::int64_t first) {
-    if (!db.tableExists("arrays")) return std::nullopt;
-    SQLite::Statement q(db, "SELECT tasks FROM arrays WHERE id = ?");
-    q.bind(1, first);
-    return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
-  }
-
   // Adds the counts of the array's tasks to its record.
   static msg::JobRecord with_tasks(SQLite::Database& db, msg::JobRecord record,
                                    const Lifecycle& array) {
@@ -422,13 +398,8 @@ class JournalReader {
       if (const auto life = unpack_ended(bytes_of(ended.getColumn(1)), array))
         counted.add_ended(*life, static_cast<std::uint64_t>(ended.getColumn(0).getInt64()));
     counted.show_ended(record);
-    while (runs.executeStep()) {
-      Lifecycle life = fresh_task(array);
-      const auto events = events_in_run(bytes_of(runs.getColumn(0)));
-      for (const Event& event : events ? *events : std::vector<Event>())
-        if (auto next = apply(life, event)) life = std::move(*next);
-      record.tasks_running += !is_pending(life.state);
-    }
+    while (runs.executeStep())
+      record.tasks_running += !is_pending(life_of_run(bytes_of(runs.getColumn(0)), array).state);
     const auto known = record.tasks_completed + record.tasks_failed + record.tasks_cancelled +
                        record.tasks_running;
     record.tasks_pending = record.tasks - std::min(record.tasks, known);

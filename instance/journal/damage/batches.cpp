@@ -7,17 +7,10 @@
 #include <utility>
 
 #include "instance/journal/events/event_rows.hpp"
+#include "instance/journal/records/past.hpp"
 
 namespace holon::instance {
 namespace {
-
-// nullopt: no such array. Journals of earlier versions have no such table.
-std::optional<std::int64_t> tasks_of_array(SQLite::Database& journal, std::int64_t first) {
-  if (!journal.tableExists("arrays")) return std::nullopt;
-  SQLite::Statement q(journal, "SELECT tasks FROM arrays WHERE id = ?");
-  q.bind(1, first);
-  return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
-}
 
 // How many jobs a batch was submitted with, by its first event; tasks of an array count with it.
 std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t first) {
