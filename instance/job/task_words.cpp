@@ -15,14 +15,6 @@ using nlohmann::json;
 using KeptWords =
     std::pair<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>>;
 
-// The form in journals before version 4: a map.
-struct NamedWords {
-  std::string name;
-  std::vector<std::string> command, dependencies;
-  HOLON_FIELDS(name, command, dependencies)
-};
-constexpr unsigned char kMapOfThree = 0x83;
-
 // The object `key` of `owner`, made where there is none.
 json& object_in(json& owner, const char* key) {
   json& value = owner[key];
@@ -43,12 +35,6 @@ std::string pack_words(const TaskWords& words) {
 }
 
 Result<TaskWords> unpack_words(std::string_view bytes) {
-  if (!bytes.empty() && static_cast<unsigned char>(bytes.front()) == kMapOfThree) {
-    auto named = transport::unpack<NamedWords>(bytes);
-    if (!named) return tl::unexpected(named.error());
-    return TaskWords{std::move(named->name), std::move(named->command),
-                     std::move(named->dependencies)};
-  }
   auto kept = transport::unpack<KeptWords>(bytes);
   if (!kept) return tl::unexpected(kept.error());
   auto& [name, lists] = *kept;

@@ -15,7 +15,7 @@ Status expect_kind(SQLite::Database& db, const DatabaseKind& kind, const std::st
   if (application != kind.application_id)
     return fail(Errc::invalid_argument,
                 fmt::format("this is another database, not a holon {}", kind.name), file);
-  if (version < kind.oldest || version > kind.version)
+  if (version != kind.version)
     return fail(Errc::invalid_argument,
                 fmt::format("the {} has version {}, this program reads version {}", kind.name,
                             version, kind.version),

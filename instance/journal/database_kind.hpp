@@ -15,11 +15,10 @@ struct DatabaseKind {
   int application_id;  // in the file's header; another program's file is left alone
   int version;         // of the schema
   const char* schema;
-  int oldest = version;  // the first version that can be read
 };
 
 int version_of(SQLite::Database& database);
-// Is it a database of this kind, and of a version that can be read? Errors: invalid_argument;
+// Is it a database of this kind and version? Errors: invalid_argument;
 // throws what SQLiteCpp throws.
 Status expect_kind(SQLite::Database& database, const DatabaseKind& kind, const std::string& file);
 // Checks the same, and creates the tables in an empty database. Errors: invalid_argument where the

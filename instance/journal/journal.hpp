@@ -127,11 +127,11 @@ class Journal {
   };
   // Called again and again during work that may take long.
   using Beat = std::function<void()>;
-  // Opens or creates; a journal of an earlier version is migrated (migrate.hpp). An empty name: in
-  // memory, gone with the process. Looks for damage for a second at most. `beat` is called in here,
-  // at each read and write until stop_beating(), and later while lost files are rewritten. It must
-  // outlive the journal. Errors: invalid_argument (the file is no journal, has another version, is
-  // another instance's, is damaged, or is gone), busy (another broker has it open), system.
+  // Opens or creates. An empty name: in memory, gone with the process. Looks for damage for a
+  // second at most. `beat` is called in here, at each read and write until stop_beating(), and
+  // later while lost files are rewritten. It must outlive the journal. Errors: invalid_argument
+  // (the file is no journal, has another version, is another instance's, is damaged, or is gone),
+  // busy (another broker has it open), system.
   static Result<Journal> open(const std::string& file, Sync sync,
                               OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;

@@ -21,7 +21,6 @@
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/instance_id.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/past.hpp"
 #include "instance/journal/state.hpp"
 
@@ -148,11 +147,6 @@ class Opening {
     return {};
   }
 
-  void modernize(SQLite::Database& db) {
-    for (const auto& what : migrate(db))
-      news.push_back("the journal was of an earlier version; lost: " + what);
-  }
-
   bool can_repair(const Error& why) const {
     return why.code == Errc::invalid_argument && !foreign_;
   }
@@ -229,7 +223,6 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
     SQLite::Database db(file, SQLite::OPEN_READWRITE);
     set_pragmas(db, sync);
     if (auto sound = opening.trust(db); !sound) return tl::unexpected(sound.error());
-    opening.modernize(db);
     make_later_tables(db);
     if (number_in_meta(db, kEventEra) == 0) begin_era(db);
     return db;
@@ -460,10 +453,6 @@ Result<Journal> Journal::open_frozen(const std::string& file, Beat beat) {
     auto db = open_to_read(file);
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
       return tl::unexpected(ours.error());
-    if (version_of(*db) < kJournalKind.version)
-      return fail(Errc::system,
-                  "the journal is of an earlier version, and this disk does not take the new one",
-                  file);
     Journal journal(std::make_unique<State>(std::move(*db), file, Sync::normal));
     journal.freeze();
     journal.state_->for_reading = true;

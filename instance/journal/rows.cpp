@@ -118,13 +118,6 @@ void remove_offline(SQLite::Database& db, std::uint32_t rank) {
 
 namespace {
 
-// Journals without kTypedLeaves have it in the text of the reason.
-NodeLeave leave_in_words(const std::string& reason) {
-  if (reason == "it has left (holon leave)") return NodeLeave::leaves;
-  if (reason == "it had left, and is about to come back") return NodeLeave::comes_back;
-  return NodeLeave::stays;
-}
-
 std::string key_of_leave(const std::string& host) {
   return kNodeLeaves + host;
 }
@@ -139,15 +132,13 @@ NodeLeave leave_kept(const SQLite::Database& db, const std::string& host) {
 }  // namespace
 
 std::vector<KeptDrain> read_drains(const SQLite::Database& db) {
-  const bool is_typed = read_number(db, kTypedLeaves).has_value();
   SQLite::Statement q(db, "SELECT host, above, reason, since FROM drains ORDER BY host, above");
   std::vector<KeptDrain> drains;
   while (q.executeStep()) {
     drains.push_back(
         {text_at(q, 0), q.getColumn(1).getInt() != 0, text_at(q, 2), q.getColumn(3).getInt64()});
     KeptDrain& drain = drains.back();
-    if (!drain.above)
-      drain.leave = is_typed ? leave_kept(db, drain.host) : leave_in_words(drain.reason);
+    if (!drain.above) drain.leave = leave_kept(db, drain.host);
   }
   return drains;
 }
@@ -155,7 +146,6 @@ std::vector<KeptDrain> read_drains(const SQLite::Database& db) {
 void write_drains(SQLite::Database& db, const std::vector<KeptDrain>& all) {
   run_with(db, "DELETE FROM drains");
   run_with(db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*'", kNodeLeaves).c_str());
-  write_number(db, kTypedLeaves, 1);
   for (const auto& d : all) {
     run_with(db, "INSERT OR REPLACE INTO drains VALUES(?,?,?,?)", d.host, d.above ? 1 : 0, d.reason,
              d.since);

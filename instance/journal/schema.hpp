@@ -5,11 +5,7 @@
 // submit_keys. Beside the jobs (rows.hpp): numbers and meta, whole numbers and texts by name;
 // held_grant, of the instance itself; agents, the orphans that they are to end, and which agents
 // are offline; drains; gates; reservations with their users; aside.
-//
-// Version 2 made the tables beside the jobs; in version 1 their rows were texts in meta
-// (migrate.hpp). Version 3 has `offline`, and events of the parts of a job (job/job.hpp). Version 4
-// keeps records as differences from others (ended_record.hpp). Version 5 has most events in packs
-// (events/).
+// Versions 1 to 4 were those of programs that were never released.
 #pragma once
 #include "instance/journal/database_kind.hpp"
 
@@ -47,12 +43,12 @@ CREATE TABLE IF NOT EXISTS reservation_users(id INTEGER NOT NULL, place INTEGER 
 CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 )";
 
-// Tables that journals of earlier versions lack; they are made when a journal is opened. In order:
-// the jobs of a client's submission key; who asked for what (audit_rows.hpp); arrays, their tasks
-// to which something has happened, and tasks that are over; records that others are compared with;
-// the own words of tasks of graphs (job/task_words.hpp), whose batches may share a jobspec; where
-// small tasks' output is in the log; packs of older events, by the number of the last event, with
-// the range of their jobs.
+// Tables that the first journals of this version lack; they are made when a journal is opened. In
+// order: the jobs of a client's submission key; who asked for what (audit_rows.hpp); arrays, their
+// tasks to which something has happened, and tasks that are over; records that others are compared
+// with; the own words of tasks of graphs (job/task_words.hpp), whose batches may share a jobspec;
+// where small tasks' output is in the log; packs of older events, by the number of the last event,
+// with the range of their jobs.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
@@ -76,8 +72,7 @@ CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(span, low, high);
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
 )";
 
-inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema,
-                                           1};
+inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema};
 
 // Keys of numbers.
 inline constexpr const char* kStarted = "started";          // when it was, in instance time
@@ -91,8 +86,7 @@ inline constexpr const char* kReservationNumber = "reservations.number.";
 // A prefix before the first of some unused numbers, the value being the one after the last: no job
 // has them, or has left anything, and no job gets them again.
 inline constexpr const char* kUnusedNumbers = "jobs.unused.";
-// The first: numbers of NodeLeave are kept. The second is a prefix before the host.
-inline constexpr const char* kTypedLeaves = "drains.typed-leaves";
+// A prefix before the host of a node that leaves; the value is a NodeLeave.
 inline constexpr const char* kNodeLeaves = "drains.leave.";
 // What is left to forget of a batch: the first number, and the one after the last.
 inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";

@@ -14,7 +14,6 @@
 #include "instance/journal/database_kind.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/past.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
@@ -41,8 +40,7 @@ Result<std::shared_ptr<const Submission>> submission_of_past(SQLite::Database& d
                       "batches.spec WHERE first = ?");
   q.bind(1, array.id);
   if (!q.executeStep()) return fail(Errc::invalid_argument, "the journal has lost its jobspec");
-  auto made = kept_submission(modern_jobspec(q.getColumn(0).getString(), version_of(db)),
-                              q.getColumn(1).getInt() != 0);
+  auto made = kept_submission(q.getColumn(0).getString(), q.getColumn(1).getInt() != 0);
   if (!made) return tl::unexpected(made.error());
   if (made->queue.empty()) made->queue = meta_of(db, kDefaultQueue);
   made->first = JobId(static_cast<std::uint64_t>(array.id));

@@ -28,7 +28,6 @@
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/database_kind.hpp"
 #include "instance/journal/events/event_rows.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "instance/journal/records/past.hpp"
 #include "instance/journal/schema.hpp"
@@ -326,7 +325,6 @@ class JournalReader {
   void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
     const std::int64_t done = number_in(after);
     const InstanceClock clock = clock_of_journal(db);
-    const int version = version_of(db);
     const auto lost = [this, &where](const std::string& what) {
       problem(where.path, "its jobs that were not over", what);
     };
@@ -348,8 +346,7 @@ class JournalReader {
       const auto tasks = tasks_of_array(db, first);
       const bool is_array = tasks.has_value();
       if (is_array && first <= done) continue;
-      auto made = kept_submission(modern_jobspec(q.getColumn(2).getString(), version),
-                                  q.getColumn(3).getInt() != 0);
+      auto made = kept_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
       if (!made) {  // its state can still be reported
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
         made = Submission();

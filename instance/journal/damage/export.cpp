@@ -8,7 +8,6 @@
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/mark.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -51,7 +50,6 @@ void take_events(const SQLite::Database& db, const JournalSink& sink) {
   }
 }
 
-// Takes the tables of a journal of any version.
 void take_tables(SQLite::Database& db, const JournalSink& sink) {
   const auto each = [&sink](const char* table, const auto& read, const auto& take) {
     try {
@@ -60,18 +58,15 @@ void take_tables(SQLite::Database& db, const JournalSink& sink) {
       sink.lost(fmt::format("table {} cannot be read: {}", table, e.what()));
     }
   };
-  const TypedTables typed(db);
-  for (const auto& what : typed.not_understood()) sink.lost(what);
-  SQLite::Database& in = typed.tables();
-  if (const auto grant = read_grant(in)) sink.grant(*grant);
+  if (const auto grant = read_grant(db)) sink.grant(*grant);
   each(
-      "agents", [&] { return read_agents(in); }, sink.agent);
+      "agents", [&] { return read_agents(db); }, sink.agent);
   each(
-      "drains", [&] { return read_drains(in); }, sink.drain);
+      "drains", [&] { return read_drains(db); }, sink.drain);
   each(
-      "gates", [&] { return read_gates(in); }, sink.gate);
+      "gates", [&] { return read_gates(db); }, sink.gate);
   each(
-      "reservations", [&] { return read_reservations(in); }, sink.reservation);
+      "reservations", [&] { return read_reservations(db); }, sink.reservation);
 }
 
 }  // namespace

@@ -16,30 +16,29 @@ namespace {
 
 // Reservations have numbers of the same sequence. Only the numbers of ended ones are kept; a
 // journal of before that was so has their allocations.
-std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal, SQLite::Database& typed) {
+std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal) {
   std::set<std::int64_t> numbers;
-  const auto take = [&numbers](SQLite::Database& db, const std::string& sql) {
-    SQLite::Statement q(db, sql);
+  const auto take = [&numbers, &journal](const std::string& sql) {
+    SQLite::Statement q(journal, sql);
     while (q.executeStep()) numbers.insert(q.getColumn(0).getInt64());
   };
-  take(typed, "SELECT id FROM reservations");
-  take(typed, fmt::format("SELECT value FROM numbers WHERE key GLOB '{}*'", kReservationNumber));
-  const auto last = read_number(typed, kLastReservation);
+  take("SELECT id FROM reservations");
+  take(fmt::format("SELECT value FROM numbers WHERE key GLOB '{}*'", kReservationNumber));
+  const auto last = read_number(journal, kLastReservation);
   if (last && !numbers.contains(*last))
-    take(journal, fmt::format("SELECT job FROM allocs WHERE job <= {}", *last));
+    take(fmt::format("SELECT job FROM allocs WHERE job <= {}", *last));
   if (last) numbers.insert(*last);
   return numbers;
 }
 
 // Ascending; with the unused numbers that a repair has noted.
-std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal, SQLite::Database& typed) {
+std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal) {
   std::vector<Numbers> all;
-  for (const auto number : numbers_of_reservations(journal, typed))
-    all.emplace_back(number, number + 1);
+  for (const auto number : numbers_of_reservations(journal)) all.emplace_back(number, number + 1);
   SQLite::Statement q(
-      typed, fmt::format("SELECT CAST(substr(key, {}) AS INTEGER), value FROM numbers WHERE key "
-                         "GLOB '{}*'",
-                         std::string_view(kUnusedNumbers).size() + 1, kUnusedNumbers));
+      journal, fmt::format("SELECT CAST(substr(key, {}) AS INTEGER), value FROM numbers WHERE key "
+                           "GLOB '{}*'",
+                           std::string_view(kUnusedNumbers).size() + 1, kUnusedNumbers));
   while (q.executeStep()) all.emplace_back(q.getColumn(0).getInt64(), q.getColumn(1).getInt64());
   std::sort(all.begin(), all.end());
   return all;
@@ -51,10 +50,10 @@ void note_unused(SQLite::Database& journal, const Numbers& numbers) {
   write_number(journal, kUnusedNumbers + std::to_string(numbers.first), numbers.second);
 }
 
-std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database& typed) {
-  const auto others = numbers_of_no_job(journal, typed);
+std::vector<Numbers> missing_numbers(SQLite::Database& journal) {
+  const auto others = numbers_of_no_job(journal);
   std::vector<Numbers> missing;
-  std::int64_t next = read_number(typed, kLastForgotten).value_or(0) + 1;
+  std::int64_t next = read_number(journal, kLastForgotten).value_or(0) + 1;
   const auto take = [&missing, &next](std::int64_t first, std::int64_t stop) {
     if (next < first) missing.emplace_back(next, first);
     next = std::max(next, stop);

@@ -23,7 +23,7 @@ using Numbers = std::pair<std::int64_t, std::int64_t>;
 // Numbers that are missing below the next one, ascending. Numbers up to the last forgotten one
 // (journal.keep) may have been forgotten, too, and do not count; neither do unused ones. `typed`
 // has the tables of rows.hpp. O(batches and records). Throws what SQLiteCpp throws.
-std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database& typed);
+std::vector<Numbers> missing_numbers(SQLite::Database& journal);
 
 // "job 7", "jobs 7 to 9".
 std::string name_of_jobs(const Numbers& numbers);

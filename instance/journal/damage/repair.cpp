@@ -22,10 +22,10 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/damage/schema_pages.hpp"
 #include "instance/journal/damage/unreadable.hpp"
+#include "instance/journal/database_kind.hpp"
 #include "instance/journal/events/event_rows.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/instance_id.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/rows.hpp"
 #include "instance/journal/schema.hpp"
 
@@ -49,26 +49,22 @@ std::uint64_t commits_of(SQLite::Database& db) {
   return static_cast<std::uint64_t>(read_number(db, kCommits).value_or(0));
 }
 
-void check_tables(SQLite::Database& db, SQLite::Database& typed, const JournalMark& mark,
-                  JournalCheck& check) {
+void check_tables(SQLite::Database& db, const JournalMark& mark, JournalCheck& check) {
   SQLite::Statement integrity(db, fmt::format("PRAGMA integrity_check({})", kMostFindings));
   while (integrity.executeStep())
     if (const auto text = integrity.getColumn(0).getString(); text != "ok")
       check.damage.push_back(text);
-  const auto count = [&check](SQLite::Database& in, std::initializer_list<const char*> tables) {
-    for (const char* table : tables)
-      check.rows[table] = number_of(in, fmt::format("SELECT count(*) FROM {}", table));
-  };
-  count(db, {"jobs", "batches", "descendants", "children"});
+  for (const char* table :
+       {"jobs", "batches", "descendants", "children", "reservations", "drains", "gates", "agents"})
+    check.rows[table] = number_of(db, fmt::format("SELECT count(*) FROM {}", table));
   check.rows["events"] = count_events(db);
-  count(typed, {"reservations", "drains", "gates", "agents"});
-  for (auto& row : unreadable_rows(db, typed)) check.damage.push_back(std::move(row.what));
+  for (auto& row : unreadable_rows(db)) check.damage.push_back(std::move(row.what));
   for (const auto& batch : wrong_batches(db)) check.damage.push_back(describe(batch));
   for (const auto first : batches_without_jobspec(db))
     check.damage.push_back(describe_without_jobspec(first));
   for (const auto array : arrays_without_batch(db))
     check.damage.push_back(fmt::format("array {}: it has no batch", array));
-  for (const auto& lost : sort_out(missing_numbers(db, typed), mark.kept()))
+  for (const auto& lost : sort_out(missing_numbers(db), mark.kept()))
     if (!lost.is_unused) check.damage.push_back(name_of(lost) + ": neither a batch nor a record");
 }
 
@@ -185,8 +181,6 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
     if (!taken) return tl::unexpected(taken.error());
     repair.rows = std::move(taken->rows);
     repair.lost.insert(repair.lost.end(), taken->lost.begin(), taken->lost.end());
-    for (auto& what : move_meta_rows(to)) repair.lost.push_back(std::move(what));
-    modernize_jobspecs(to, taken->version);
   }
   from.reset();
   std::error_code ignored;
@@ -227,7 +221,7 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   whose.bind(2, id);
   whose.exec();
   write_number(db, kRebuilt, now);
-  const auto missing = sort_out(missing_numbers(db, db), kept);
+  const auto missing = sort_out(missing_numbers(db), kept);
   for (const auto& lost : missing)
     if (!lost.is_unused) repair.lost.push_back(name_of(lost));
   record_lost_jobs(db, missing, now);
@@ -244,6 +238,20 @@ Status expect_journal(const std::string& state_dir, const Result<std::optional<I
   if (!is_there && (!id || !*id))
     return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
   return {};
+}
+
+// A sound journal of an earlier version is refused: its rows mean something else. One whose number
+// of the version is damaged has the tables of this one.
+Status expect_no_earlier_version(const std::string& file) {
+  try {
+    const auto db = open_to_read(file);
+    const int version = version_of(*db);
+    const bool is_earlier = 0 < version && version < kJournalKind.version;
+    return is_earlier && !db->tableExists("event_packs") ? expect_kind(*db, kJournalKind, file)
+                                                         : Status();
+  } catch (const SQLite::Exception&) {
+    return {};
+  }
 }
 
 // The repairing user may lack the broker's umask: tokens and environments are in a journal.
@@ -291,10 +299,8 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
       check.damage.push_back(to_string(ours.error()));
     if (id) check_owner(*db, *id, check);
     check_condemned(*db, check);
-    const TypedTables typed(*db);
-    for (const auto& what : typed.not_understood()) check.damage.push_back(what);
-    check_progress(typed.tables(), *mark, check);
-    check_tables(*db, typed.tables(), *mark, check);
+    check_progress(*db, *mark, check);
+    check_tables(*db, *mark, check);
   } catch (const std::exception& e) {
     check.damage.push_back(fmt::format("it cannot be read any further: {}", e.what()));
   }
@@ -334,6 +340,8 @@ Result<JournalRepair> repair_journal(const std::string& state_dir, Time now) {
   const FilesOfTheOwner only;
   if (auto kept = expect_journal(state_dir, read_instance_id(state_dir)); !kept)
     return tl::unexpected(kept.error());
+  if (auto current = expect_no_earlier_version(journal_file(state_dir)); !current)
+    return tl::unexpected(current.error());
   auto mark = JournalMark::open(state_dir);
   if (!mark) return tl::unexpected(mark.error());
   return rebuild_journal(state_dir, *mark, now, [] {});

@@ -22,24 +22,23 @@ struct Table {
   const char* key;
   int columns;
   bool numbered;  // the key is a number
-  int since = 1;  // the first schema version that has the table
 };
 
 constexpr std::array kTables = std::to_array<Table>({
-    {"meta", "key", 2, false},          {"specs", "id", 2, true},
-    {"batches", "first", 5, true},      {"events", "seq", 6, true},
-    {"allocs", "job", 4, true},         {"jobs", "id", 3, true},
-    {"descendants", "path", 2, false},  {"children", "job", 4, true},
-    {"outbox", "path", 1, false},       {"submit_keys", "key", 3, false},
-    {"numbers", "key", 2, false, 2},    {"held_grant", "one", 6, true, 2},
-    {"agents", "rank", 3, true, 2},     {"orphans", "rank", 3, false, 2},
-    {"drains", "host", 4, false, 2},    {"gates", "queue", 3, false, 2},
-    {"reservations", "id", 7, true, 2}, {"reservation_users", "id", 3, false, 2},
-    {"aside", "job", 1, true, 2},       {"offline", "rank", 3, true, 3},
-    {"audit", "number", 9, true, 3},    {"arrays", "id", 2, true, 3},
-    {"task_runs", "id", 2, true, 3},    {"task_ends", "id", 4, true, 3},
-    {"graph_tasks", "id", 2, true, 3},  {"outputs", "id", 5, true, 3},
-    {"record_bases", "id", 3, true, 4}, {"event_packs", "last", 8, true, 5},
+    {"meta", "key", 2, false},         {"specs", "id", 2, true},
+    {"batches", "first", 5, true},     {"events", "seq", 6, true},
+    {"allocs", "job", 4, true},        {"jobs", "id", 3, true},
+    {"descendants", "path", 2, false}, {"children", "job", 4, true},
+    {"outbox", "path", 1, false},      {"submit_keys", "key", 3, false},
+    {"numbers", "key", 2, false},      {"held_grant", "one", 6, true},
+    {"agents", "rank", 3, true},       {"orphans", "rank", 3, false},
+    {"drains", "host", 4, false},      {"gates", "queue", 3, false},
+    {"reservations", "id", 7, true},   {"reservation_users", "id", 3, false},
+    {"aside", "job", 1, true},         {"offline", "rank", 3, true},
+    {"audit", "number", 9, true},      {"arrays", "id", 2, true},
+    {"task_runs", "id", 2, true},      {"task_ends", "id", 4, true},
+    {"graph_tasks", "id", 2, true},    {"outputs", "id", 5, true},
+    {"record_bases", "id", 3, true},   {"event_packs", "last", 8, true},
 });
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys from damage to the rows behind it
@@ -73,7 +72,7 @@ class TableCopy {
  private:
   enum class End { all_read, unreadable, unwritable };
 
-  // Journals of earlier versions have fewer tables.
+  // The first journals of this version have fewer tables.
   bool lacks_table() const {
     const auto look = prepare_salvage(
         from_, fmt::format("SELECT 1 FROM sqlite_master WHERE name='{}'", table_.name));
@@ -182,24 +181,14 @@ class TableCopy {
   std::int64_t last_ = 0;
 };
 
-int version_or(SQLite::Database& db, int otherwise) {
-  try {
-    return version_of(db);
-  } catch (const SQLite::Exception&) {
-    return otherwise;
-  }
-}
-
 }  // namespace
 
 Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
                               const std::function<void()>& beat) {
   Salvage salvage;
-  salvage.version = version_or(from, kJournalKind.version);
   to.exec("BEGIN IMMEDIATE");
   for (const Table& table : kTables)
-    if (table.since <= salvage.version &&
-        !TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
+    if (!TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
       return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
   to.exec("COMMIT");
   return salvage;

@@ -17,7 +17,6 @@ namespace holon::instance {
 struct Salvage {
   std::map<std::string, std::int64_t> rows;  // copied, by table
   std::vector<std::string> lost;             // in words: "table events: rows 12 to 20"
-  int version = 0;                           // of the damaged journal
 };
 
 // Copies every row that can be read into `to`, which has the journal's empty tables. Behind a page

@@ -4,8 +4,8 @@
 // These pages are the same in every journal with the layout (layout.hpp) of a new one, whatever has
 // been written to it since: tables are made before the first row, and a page of the schema moves
 // only as another table is made. So a new journal has what a damaged page had. A journal that has
-// kept no such layout (one that was migrated) may have its tables elsewhere, and nothing that is
-// left of it tells where.
+// kept no such layout (one to which tables were added later) may have its tables elsewhere, and
+// nothing that is left of it tells where.
 #pragma once
 #include <string>
 

@@ -10,7 +10,6 @@
 #include "instance/job/task_words.hpp"
 #include "instance/journal/database_kind.hpp"
 #include "instance/journal/events/event_pack.hpp"
-#include "instance/journal/migrate.hpp"
 #include "instance/journal/records/ended_record.hpp"
 #include "instance/request/submission.hpp"
 #include "msg/instance.hpp"
@@ -65,7 +64,7 @@ bool is_jobspec(SQLite::Statement& q) {
 
 }  // namespace
 
-std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed) {
+std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal) {
   Search search;
   if (journal.tableExists("record_bases"))
     search.look(journal, "record_bases", "id, record", "records up to job {}: what they share",
@@ -76,9 +75,8 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
     return records.read(q.getColumn(1), id).has_value();
   });
   search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
-  const int version = version_of(journal);
-  search.look(journal, "specs", "id, jobspec", "jobspec {}", [version](SQLite::Statement& q) {
-    return kept_submission(modern_jobspec(q.getColumn(1).getString(), version), false).has_value();
+  search.look(journal, "specs", "id, jobspec", "jobspec {}", [](SQLite::Statement& q) {
+    return kept_submission(q.getColumn(1).getString(), false).has_value();
   });
   search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
     return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();
@@ -106,13 +104,13 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
     search.look(
         journal, "graph_tasks", "id, words", "job {}: what it has for itself",
         [](SQLite::Statement& q) { return unpack_words(bytes_at(q.getColumn(1))).has_value(); });
-  search.look(typed, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
+  search.look(journal, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
   return std::move(search.found);
 }
 
 std::vector<std::string> drop_unreadable_rows(SQLite::Database& journal) {
   std::vector<std::string> words;
-  for (const UnreadableRow& row : unreadable_rows(journal, journal)) {
+  for (const UnreadableRow& row : unreadable_rows(journal)) {
     words.push_back(row.what);
     if (row.table.empty()) continue;
     SQLite::Statement drop(journal, fmt::format("DELETE FROM {} WHERE {} = CAST(? AS {})",

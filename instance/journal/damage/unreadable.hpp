@@ -14,8 +14,8 @@ struct UnreadableRow {
   std::string value, type;  // the key's: as text, and its type as SQLite calls it
 };
 
-// Checks jobspecs, events, R and records. `typed` has the tables of rows.hpp. O(rows).
-std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed);
+// Checks jobspecs, events, R and records. O(rows).
+std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal);
 
 // Removes such rows from a journal of this version, and returns what they were, in words. Throws
 // what SQLiteCpp throws.

@@ -1,4 +1,4 @@
-// event_rows.hpp - reads the events of a journal of any version: the latest are rows of their own,
+// event_rows.hpp - reads the events of a journal: the latest are rows of their own,
 // most of the earlier ones are in packs. Throws what SQLiteCpp throws.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>

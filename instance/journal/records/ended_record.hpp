@@ -4,7 +4,7 @@
 //
 // The first record that is kept of a batch of several is the base that the others are compared with
 // (table record_bases, under the last number of the batch: it goes with that). Records of batches
-// of one, and all records of journals before version 4, are whole: packed as they travel.
+// of one are whole: packed as they travel.
 #pragma once
 #include <memory>
 #include <string>

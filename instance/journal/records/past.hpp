@@ -1,5 +1,5 @@
 // past.hpp - what is read straight from the journal of an instance that is not there to be asked.
-// All throw what SQLiteCpp throws; tables that earlier versions did not have may be missing.
+// All throw what SQLiteCpp throws; tables that the first journals did not have may be missing.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 

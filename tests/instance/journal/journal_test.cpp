@@ -2,6 +2,7 @@
 // are refused.
 #include "instance/journal/journal.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 
 #include "instance/job/ended.hpp"
 #include "instance/journal/instance_id.hpp"
+#include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -186,6 +188,13 @@ TEST_F(JournalTest, ForeignAndBrokenFilesAreRefusedWithTheirName) {
   ASSERT_FALSE(newer);
   EXPECT_THAT(newer.error().what.find("version 99"), ::testing::Ne(std::string::npos));
   EXPECT_FALSE(Journal::open(dir_ + "/no/such/dir/journal.db", Journal::Sync::normal));
+}
+
+TEST(Tables, TakeNothingOfAnotherType) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec(kJournalSchema);
+  EXPECT_THROW(db.exec("INSERT INTO numbers VALUES('started','soon')"), SQLite::Exception);
+  EXPECT_THROW(db.exec("INSERT INTO held_grant VALUES(2,1,'/','',0,0)"), SQLite::Exception);
 }
 
 TEST_F(JournalTest, TwoBrokersCannotShareIt) {

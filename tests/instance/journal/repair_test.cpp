@@ -27,10 +27,10 @@
 #include "instance/journal/instance_id.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
-#include "instance/request/submission.hpp"
 #include "msg/instance.hpp"
 #include "tests/instance/a_jobspec.hpp"
 #include "tests/instance/journal/damaged_journal.hpp"
+#include "tests/instance/live.hpp"
 
 namespace holon::instance {
 namespace {
@@ -58,34 +58,43 @@ TEST_F(JournalDamageTest, FilesThatAreNotAcceptedAreDamage) {
   EXPECT_THAT(check_journal(dir_)->damage, Contains("jobspec 1"));
 }
 
-// One of version 4 may have: they were ignored.
-TEST_F(JournalDamageTest, FilesThatWereIgnoredAreNoDamageAndARepairKeepsTheirJob) {
+TEST_F(JournalDamageTest, OneOfAnEarlierVersionIsRefusedAndLeftAsItIs) {
   {
     auto journal = open();
     ASSERT_TRUE(journal);
-    journal->add_batch({JobId(1), 1, testing::a_jobspec(), false});
-    journal->add_event(JobId(1), 1, {1, event::Submit{}});
-    ASSERT_TRUE(journal->commit());
+    add_job(*journal, 1);
   }
   {
     SQLite::Database db(file(), SQLite::OPEN_READWRITE);
-    EXPECT_EQ(db.exec(kFilesThatAreRefused), 1);
     db.exec("DROP TABLE event_packs");
     db.exec("PRAGMA user_version = 4");
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   }
-  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const std::string before = testing::read_file(file());
+  const auto says = HasSubstr("the journal has version 4, this program reads version 5");
+  EXPECT_THAT(check_journal(dir_)->damage, Contains(says));
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_FALSE(repaired);
+  EXPECT_THAT(repaired.error().what, says);
+  for (const auto on_damage : {Journal::OnDamage::refuse, Journal::OnDamage::repair}) {
+    const auto journal = Journal::open(file(), Journal::Sync::normal, on_damage);
+    ASSERT_FALSE(journal);
+    EXPECT_THAT(journal.error().what, says);
+  }
+  EXPECT_EQ(testing::read_file(file()), before);
+}
+
+TEST_F(JournalDamageTest, ADamagedNumberOfTheVersionIsNoEarlierVersion) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    add_job(*journal, 1);
+  }
+  SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 4");
   const auto repaired = repair_journal(dir_, 12'345);
   ASSERT_TRUE(repaired) << to_string(repaired.error());
   EXPECT_THAT(repaired->lost, IsEmpty());
   EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
-  const auto journal = open();
-  ASSERT_TRUE(journal) << to_string(journal.error());
-  const auto batches = journal->active_batches();
-  ASSERT_TRUE(batches);
-  ASSERT_EQ(batches->size(), 1u);
-  const auto made = make_submission(batches->front().jobspec, false);
-  ASSERT_TRUE(made) << to_string(made.error());
-  EXPECT_EQ(made->files, nullptr);
 }
 
 TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
