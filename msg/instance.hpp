@@ -71,6 +71,9 @@ struct JobRecord {
   std::string exception;
   // The time of this state, if the job's instance cannot be asked, and may know more; else 0.
   std::int64_t as_of = 0;
+  // The kind of what a pending job waits for, as `reason` says in words: resources, dependency, ...
+  // (docs/protocol.md has them all); "": it does not wait.
+  std::string waits_for;
 
   // Names of default fields would be most of the bytes. Append only: journals count places.
   HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
@@ -81,7 +84,7 @@ struct JobRecord {
                                 preemptions, t_suspended, array, index, tasks, tasks_pending,
                                 tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
                                 tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
-                                tasks_core_ms, tasks_open, as_of, entry, exception)
+                                tasks_core_ms, tasks_open, as_of, entry, exception, waits_for)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

@@ -48,6 +48,7 @@ struct Explained {
   std::uint64_t id = 0;
   std::string path, name, user, queue, state;
   std::string reason;
+  std::string waits_for;        // as in JobRecord
   std::string resources;        // what it asks for, for display
   std::int64_t limit = 0;       // as asked for
   std::int64_t t_planned = 0;   // its reservation; 0: it holds none
@@ -58,7 +59,7 @@ struct Explained {
   std::vector<Obstacle> in_the_way;  // soonest over first; those in front of it last
   std::vector<Remedy> remedies;      // cheapest first; empty: none was found
   HOLON_FIELDS(id, path, name, user, queue, state, reason, resources, limit, t_planned, t_room,
-               position, considered, pending, in_the_way, remedies)
+               position, considered, pending, in_the_way, remedies, waits_for)
 };
 struct ExplainReply {
   std::vector<Explained> jobs;

@@ -7,6 +7,44 @@
 
 namespace holon::qmanager {
 
+std::string_view name_of(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::untried:
+      return "untried";
+    case WaitKind::held:
+      return "held";
+    case WaitKind::outage:
+      return "outage";
+    case WaitKind::limit:
+      return "limit";
+    case WaitKind::resources:
+      return "resources";
+    case WaitKind::pool:
+      return "pool";
+    case WaitKind::reservation:
+      return "reservation";
+    case WaitKind::planned:
+      return "planned";
+    case WaitKind::order:
+      return "order";
+    case WaitKind::depth:
+      return "depth";
+    case WaitKind::policy:
+      return "policy";
+    case WaitKind::chunk:
+      return "chunk";
+    case WaitKind::lease:
+      return "lease";
+    case WaitKind::stopped:
+      return "stopped";
+    case WaitKind::preemption:
+      return "preemption";
+    case WaitKind::advance:
+      return "advance";
+  }
+  return "";
+}
+
 namespace {
 
 constexpr std::size_t kNamed = 3;
@@ -80,7 +118,8 @@ class Diagnosis {
   }
 
   Cause lacks(const Shortage& shortage) const {
-    Cause cause{shortage.text, {}, shortage.holders.empty()};
+    const bool is_pool = !shortage.holders.empty();
+    Cause cause{is_pool ? WaitKind::pool : WaitKind::resources, shortage.text, {}, !is_pool};
     std::string list;
     for (const auto& [id, amount] : shortage.holders) {
       if (cause.who.size() < kNamed)
@@ -116,6 +155,7 @@ class Diagnosis {
 
   Cause reserved_from(Time when) const {
     Cause cause;
+    cause.kind = WaitKind::reservation;
     std::string whom;
     for (auto at = s_.plan().reservations->lower_bound({when, JobId{}});
          at != s_.plan().reservations->end() && at->first == when; ++at)
@@ -156,50 +196,75 @@ class Diagnosis {
   Time now_;
 };
 
-// The queue's rule that keeps the job back, whatever is free; empty: none does.
-std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> s, const Job& job,
-                         Time now) {
+// That nothing is up that could serve the job.
+std::string outage_in_words(Parts<const SchedulerConfig, const Plan> s) {
+  const std::string outage = told_outage(s);
+  const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
+  if (all) return outage;
+  const std::string awaited = s.config().awaited ? s.config().awaited() : "";
+  if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
+  return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
+         (awaited.empty() ? "" : "; " + awaited);
+}
+
+// What the last pass found against the job, whatever is free; nullopt: nothing of that kind.
+std::optional<Cause> found_by_pass(Parts<const SchedulerConfig, const Plan, const Queues> s,
+                                   const Job& job, Time now) {
   const Queue& queue = s.queues().of(job);
   switch (job.why) {
     case Why::held:
-      return "held: its urgency is 0";
-    case Why::blocked: {
-      const std::string outage = told_outage(s);
-      const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
-      if (all) return outage;
-      const std::string awaited = s.config().awaited ? s.config().awaited() : "";
-      if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
-      return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
-             (awaited.empty() ? "" : "; " + awaited);
-    }
+      return Cause{WaitKind::held, "held: its urgency is 0", {}};
+    case Why::blocked:
+      return Cause{WaitKind::outage, outage_in_words(s), {}};
     case Why::limit:
     case Why::idle_limit:
-      return job.detail;
+      return Cause{WaitKind::limit, job.detail, {}};
     case Why::backfill:
-      return "jobs of its QOS start in the order of the queue only" + behind(s.config(), job);
+      return Cause{WaitKind::order,
+                   "jobs of its QOS start in the order of the queue only" + behind(s.config(), job),
+                   {}};
     case Why::policy:
-      return (job.detail.empty() ? fmt::format("{} lets it not overtake", queue.config.policy)
-                                 : job.detail) +
-             behind(s.config(), job);
+      return Cause{WaitKind::policy,
+                   (job.detail.empty() ? fmt::format("{} lets it not overtake", queue.config.policy)
+                                       : job.detail) +
+                       behind(s.config(), job),
+                   {}};
     case Why::chunk:
-      return fmt::format("freed processors are kept for jobs of {} or more for a while",
-                         queue.config.chunk_size);
+      return Cause{WaitKind::chunk,
+                   fmt::format("freed processors are kept for jobs of {} or more for a while",
+                               queue.config.chunk_size),
+                   {}};
     case Why::lease:
-      return fmt::format("it would end after the lease of these resources, at {}",
-                         time_text(s.config(), s.plan().machine->horizon().end, now));
+      return Cause{WaitKind::lease,
+                   fmt::format("it would end after the lease of these resources, at {}",
+                               time_text(s.config(), s.plan().machine->horizon().end, now)),
+                   {}};
     default:
-      break;
+      return std::nullopt;
   }
-  if (!queue.started) return fmt::format("queue {} is stopped", queue.name);
+}
+
+// The queue's rule that keeps the job back, whatever is free; nullopt: none does.
+std::optional<Cause> rule_against(Parts<const SchedulerConfig, const Plan, const Queues> s,
+                                  const Job& job, Time now) {
+  if (auto found = found_by_pass(s, job, now)) return found;
+  const Queue& queue = s.queues().of(job);
+  if (!queue.started)
+    return Cause{WaitKind::stopped, fmt::format("queue {} is stopped", queue.name), {}};
   const JobId first = queue.walk.blocked_by;
   if (first.value() != 0 && first != job.request.id && !queue.policy.backfill)
-    return fmt::format("first come, first served: {} in front of it waits",
-                       job_in_words(first, s.config().job_text));
+    return Cause{WaitKind::order,
+                 fmt::format("first come, first served: {} in front of it waits",
+                             job_in_words(first, s.config().job_text)),
+                 {}};
   if (job.why == Why::not_considered && queue.is_at_depth(job.pools))
-    return fmt::format("behind the first {} in line{}, and only these are tried (queue.depth = {})",
-                       queue.walk.considered.at(job.pools), alike_in_pools(s.queues(), job.pools),
-                       queue.config.queue_depth);
-  return {};
+    return Cause{
+        WaitKind::depth,
+        fmt::format("behind the first {} in line{}, and only these are tried (queue.depth = {})",
+                    queue.walk.considered.at(job.pools), alike_in_pools(s.queues(), job.pools),
+                    queue.config.queue_depth),
+        {}};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -214,7 +279,7 @@ std::string told_outage(Parts<const SchedulerConfig, const Plan> s) {
 namespace {
 
 Cause makes_room(const SchedulerConfig& config, const Claim& claim, const Job& job, Time now) {
-  Cause cause{{}, claim.victims, false};
+  Cause cause{WaitKind::preemption, {}, claim.victims};
   const std::string when =
       job.reserved ? ", by " + time_text(config, *job.planned, now) + " at the latest" : "";
   cause.text =
@@ -228,10 +293,10 @@ Cause cause_without_policy(
     const Job& job, Time now) {
   if (const Claim* const claim = s.preemption().of(job.request.id))
     return makes_room(s.config(), *claim, job, now);
-  if (std::string rule = rule_against(s, job, now); !rule.empty())
-    return {std::move(rule), {}, false};
+  if (auto rule = rule_against(s, job, now)) return std::move(*rule);
   if (auto cause = Diagnosis(s, job, now).cause()) return std::move(*cause);
-  return {job.reserved ? "planned" : "the scheduler has not tried it yet", {}, false};
+  if (job.reserved) return {WaitKind::planned, "planned", {}};
+  return {WaitKind::untried, "the scheduler has not tried it yet", {}};
 }
 
 }  // namespace

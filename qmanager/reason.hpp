@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "qmanager/engine/state.hpp"
+#include "qmanager/wait_kind.hpp"
 
 namespace holon::qmanager {
 
 struct Cause {
+  WaitKind kind = WaitKind::untried;
   std::string text;
   // Jobs and advance reservations that hold, or have reserved, what the job waits for. If that is
   // processors, running jobs are left out.

@@ -27,6 +27,7 @@
 #include "qmanager/site/limits.hpp"
 #include "qmanager/site/priority.hpp"
 #include "qmanager/site/qos.hpp"
+#include "qmanager/wait_kind.hpp"
 #include "qmanager/windows.hpp"
 #include "resource/allocation.hpp"
 
@@ -189,6 +190,7 @@ struct Change {
 };
 
 struct Explanation {
+  WaitKind kind = WaitKind::untried;
   std::string reason;
   std::optional<Time> planned_start;
   std::size_t position = 0;     // jobs of its queue that are looked at before it
@@ -393,6 +395,7 @@ class Scheduler {
   std::size_t running() const;
   // The last known reason or planned start of a pending job. Errors: not_found.
   struct Outlook {
+    WaitKind kind = WaitKind::untried;
     std::string reason;
     std::optional<Time> planned_start;  // its reservation; nullopt: it holds none
     std::size_t position = 0;           // jobs of its queue that are looked at before it

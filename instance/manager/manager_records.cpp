@@ -94,30 +94,41 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
     r.reason = fmt::format("{}: it is ended at {}{}", note_of_preemption(job.life),
                            time_text(clock_.wall(told.end), clock_.wall(told.end)),
                            told.requeue ? ", and waits for another run" : "");
-  if (!why_read_only_.empty() && is_pending(job.life.state)) r.reason = why_read_only_;
+  if (!why_read_only_.empty() && is_pending(job.life.state)) {
+    r.reason = why_read_only_;
+    r.waits_for = "disk";
+  }
   return r;
 }
 
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
-  if (outlook) r.reason = outlook->reason;
+  if (outlook) {
+    r.reason = outlook->reason;
+    r.waits_for = name_of(outlook->kind);
+  }
   if (const std::string help = help_for(job.id); outlook && !help.empty())
     r.reason += (r.reason.empty() ? "" : "; ") + help;
   if (gates_.closed(r.queue, QueueGates::Gate::start)) {
     const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
     r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
+    r.waits_for = name_of(qmanager::WaitKind::stopped);
   }
-  if (is_aside(job.id))
+  if (is_aside(job.id)) {
+    r.waits_for = "aside";
     r.reason = fmt::format(
         "the broker failed twice in a row while it looked at this job, and has set it aside; "
         "`holon urgency {} {}` lets it try again",
         label_of(job.id), qmanager::kUrgencyDefault);
+  }
   if (outlook && outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
 }
 
 void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
   // 0 is before any begin time: a job whose begin time is over is let go within the turn.
-  r.reason = standing_of(job, 0).text;
+  const Standing standing = standing_of(job, 0);
+  r.reason = standing.text;
+  r.waits_for = standing.kind;
   if (job.life.retries > 0) {
     r.t_estimate = clock_.wall(job.life.retry_begin);
     return;

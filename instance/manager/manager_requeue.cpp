@@ -68,7 +68,8 @@ Standing JobManager::standing_of_retry(const ActiveJob& job, Time now) {
   return {Standing::Verdict::open,
           fmt::format("attempt {} of {} failed: {}; waits before the next one",
                       job.life.retries - job.life.preemptions, job.submission->wishes.requeue + 1,
-                      job.life.retry_note)};
+                      job.life.retry_note),
+          "retry"};
 }
 
 }  // namespace holon::instance

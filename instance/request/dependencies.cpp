@@ -123,8 +123,9 @@ Standing judge(const Dependency& dependency, const TargetState& target, Time now
       if (target.fell) return never("did not run: what it waited for did not happen");
       return completed ? never("has completed") : Standing{};
     case Scheme::begin_time:
-      return now >= dependency.at ? Standing{}
-                                  : Standing{Verdict::open, "waits for its begin time"};
+      return now >= dependency.at
+                 ? Standing{}
+                 : Standing{Verdict::open, "waits for its begin time", "begin-time"};
     case Scheme::aftercorr:  // each task has its own Standing
     case Scheme::singleton:
       break;

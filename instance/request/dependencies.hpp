@@ -54,7 +54,8 @@ struct TargetState {
 struct Standing {
   enum class Verdict : std::uint8_t { met, open, impossible };
   Verdict verdict = Verdict::met;
-  std::string text;  // what is missing, or why it will never happen
+  std::string text;                      // what is missing, or why it will never happen
+  std::string_view kind = "dependency";  // JobRecord::waits_for of a job for which it is open
 };
 // Judges begin_time, and the schemes that name a job, except aftercorr.
 Standing judge(const Dependency& dependency, const TargetState& target, Time now,

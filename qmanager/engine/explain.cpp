@@ -197,12 +197,14 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
     if (now >= advance.request.when.begin) {
       Result<Explanation> explained = inner->explain(id, now);
       if (!explained) return explained;
+      explained->kind = waiting->kind;
       explained->reason = std::move(waiting->reason);
       explained->in_the_way.insert(explained->in_the_way.begin(), advance.intruders.begin(),
                                    advance.intruders.end());
       return explained;
     }
     Explanation explanation;
+    explanation.kind = waiting->kind;
     explanation.reason = std::move(waiting->reason);
     explanation.position = waiting->position;
     explanation.pending =
@@ -213,7 +215,8 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   if (!outlook) return tl::unexpected(outlook.error());
   Job& job = *s.jobs().find(id);
   const Queue& queue = s.queues().of(job);
-  Explanation explanation{std::move(outlook->reason),
+  Explanation explanation{outlook->kind,
+                          std::move(outlook->reason),
                           outlook->planned_start,
                           outlook->position,
                           queue.walk.considered_in_all(),

@@ -47,16 +47,18 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
     const JobId number = s.advances().of_job->at(id);
     const Advance& advance = s.advances().all.at(number);
     if (within && s.progress().clock < advance.request.when.begin)
-      within->reason =
-          fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
+      *within = {
+          WaitKind::advance,
+          fmt::format("advance reservation {}, in which it runs, has not begun", number.value()),
+          within->planned_start, within->position};
     else if (within)
       within->reason += on_its_units(s.config(), number, advance);
     return within;
   }
   if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
   const Job& job = *std::as_const(s.jobs()).find(id);
-  Outlook outlook{cause_of(s, job, s.progress().clock).text,
-                  job.reserved ? job.planned : std::nullopt, 0};
+  Cause cause = cause_of(s, job, s.progress().clock);
+  Outlook outlook{cause.kind, std::move(cause.text), job.reserved ? job.planned : std::nullopt, 0};
   if (job.place != Job::Place::pending) return outlook;
   outlook.position = s.queues().of(job).pending.position(job.key);
   return outlook;

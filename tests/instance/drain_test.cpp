@@ -65,6 +65,7 @@ TEST_F(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
   ASSERT_TRUE(eventually([&] { return !live.record(waits).reason.empty(); }));
   EXPECT_EQ(live.record(waits).reason,
             "what could serve it is down or drained: 2 of 3 nodes are drained: node[0-1]: bad fan");
+  EXPECT_EQ(live.record(waits).waits_for, "outage");
   ASSERT_TRUE(live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node2", true, ""}));
   ASSERT_TRUE(
       eventually([&] { return live.record(waits).reason.starts_with("all 3 nodes are drained"); }));

@@ -10,6 +10,7 @@ namespace {
 
 using qmanager::Change;
 using qmanager::Scheduler;
+using qmanager::WaitKind;
 
 Scheduler scheduler_with(const qmanager::SchedulerConfig& config, int nodes,
                          const std::vector<ScenarioJob>& jobs) {
@@ -95,6 +96,7 @@ struct Wait {
   const char* jobs;
   std::uint64_t job;  // that is asked about
   const char* want;   // the reason
+  WaitKind kind;
   std::vector<std::uint64_t> in_the_way;
 };
 
@@ -105,32 +107,38 @@ const Wait kWaits[] = {
      1,
      "what it needs is free, but from 10 on reserved for advance reservation 90 (maint) from 10 to "
      "20, before its time limit would end",
+     WaitKind::reservation,
      {90}},
     {"one that has the licences it would need",
      "A 0 1 12 12 uses=lic:2",
      1,
      "what it needs is free, but from 10 on reserved for advance reservation 90 (maint) from 10 to "
      "20, before its time limit would end: until then it needs 2 lic, 1 of 3 is free",
+     WaitKind::reservation,
      {90}},
     {"licences that others have",
      "A 0 1 9 9 uses=lic:2\nB 0 1 5 5 uses=lic:1\nC 0 1 4 4 uses=lic:2",
      3,
      "it needs 2 lic, 0 of 3 are free (job 2 has 1, job 1 has 2)",
+     WaitKind::pool,
      {2, 1}},
     {"processors that others have",
      "A 0 3 9 9\nB 0 2 5 5",
      2,
      "the 2 processors it needs are not free: 1 of 4 is",
+     WaitKind::resources,
      {1}},
     {"a reservation of a job in front of it",
      "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
      3,
      "what it needs is free, but from 5 on reserved for job 2, before its time limit would end",
+     WaitKind::reservation,
      {2}},
     {"the head, planned, is told what it waits for",
      "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
      2,
      "the 4 processors it needs are not free: 2 of 4 are",
+     WaitKind::resources,
      {1}},
 };
 
@@ -164,11 +172,31 @@ TEST(Explain, NamesWhoHasOrHasReservedWhatAJobWaitsFor) {
     EXPECT_EQ(listed->reason.substr(0, listed->reason.find("; job")), wait.want);
     const auto explained = scheduler.explain(JobId{wait.job}, 0);
     EXPECT_EQ(explained->reason, listed->reason);
+    EXPECT_EQ(name_of(listed->kind), name_of(wait.kind));
+    EXPECT_EQ(name_of(explained->kind), name_of(wait.kind));
     std::vector<std::uint64_t> in_the_way;
     for (const JobId id : explained->in_the_way) in_the_way.push_back(id.value());
     in_the_way.resize(std::min(in_the_way.size(), wait.in_the_way.size()));
     EXPECT_EQ(in_the_way, wait.in_the_way) << "whoever is in front of it comes last";
   }
+}
+
+// The kind of what a job waits for under a policy on four nodes, after a pass.
+std::string kind_of(qmanager::SchedulerConfig config, const char* jobs, std::uint64_t job) {
+  auto scheduler = *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  for (const auto& asked : parse_jobs(jobs)) EXPECT_TRUE(scheduler.submit(asked.request, 0));
+  scheduler.step(0);
+  const auto outlook = scheduler.outlook(JobId{job});
+  return outlook ? std::string(name_of(outlook->kind)) : outlook.error().what;
+}
+
+TEST(Explain, TheRuleOfAQueueThatKeepsAJobBackHasAKind) {
+  constexpr const char* kBehind = "A 0 3 9 9\nB 0 4 5 5\nC 0 1 5 5\nD 0 4 5 5";
+  EXPECT_EQ(kind_of(policy("fcfs"), kBehind, 3), "order");
+  auto shallow = policy("easy");
+  shallow.queues.begin()->second.queue_depth = 1;
+  EXPECT_EQ(kind_of(shallow, kBehind, 4), "depth");
+  EXPECT_EQ(kind_of(policy("easy"), "A 0 3 9 9 urgency=0", 1), "held");
 }
 
 TEST(Explain, OneThatIsUnderWayIsNamedWithWhatItHas) {
@@ -196,6 +224,7 @@ TEST(Explain, TheListAndTheExplanationGiveTheSameReason) {
       if (!listed) continue;
       const auto explained = scheduler.explain(job.request.id, 0);
       EXPECT_EQ(listed->reason, explained->reason) << "seed " << seed;
+      EXPECT_EQ(name_of(listed->kind), name_of(explained->kind)) << "seed " << seed;
       EXPECT_FALSE(listed->reason.empty());
       const auto again = scheduler.outlook(job.request.id);
       EXPECT_EQ(again->reason, explained->reason) << "seed " << seed;

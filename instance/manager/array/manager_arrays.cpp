@@ -355,16 +355,21 @@ void JobManager::add_tasks(const ActiveJob& job, msg::JobRecord& record) const {
   record.tasks_pending = array.waiting.count() + array.blocked.count() + array.active - running;
   array.show_ended(record);
   record.tasks_open = array.open;
-  if (array.open && array.waiting.empty() && array.blocked.empty() && array.active == 0)
+  if (array.open && array.waiting.empty() && array.blocked.empty() && array.active == 0) {
     record.reason =
         fmt::format("`holon submit --into {0}` gives it more tasks, `holon close {0}` lets it end",
                     job.id.value());
-  if (array.waiting.empty() && array.active == 0 && !array.blocked.empty())
+    record.waits_for = "tasks";
+  }
+  if (array.waiting.empty() && array.active == 0 && !array.blocked.empty()) {
     record.reason = wait_of_blocked(array, JobId(array.blocked.first()));
+    record.waits_for = "dependency";
+  }
   // Until a task has begun, the array waits for what its first queued task waits for.
   if (job.life.state != JobState::sched || first_queued.value() == 0) return;
   const auto first = record_of(jobs_.at(first_queued));
   record.reason = first.reason;
+  record.waits_for = first.waits_for;
   record.t_estimate = first.t_estimate;
 }
 
@@ -374,9 +379,14 @@ Result<msg::JobRecord> JobManager::record_of_task(const JobArray& array, JobId i
     ActiveJob task{id, array.submission, fresh_task(shared), {}};
     if (shared.state == JobState::depend) task.life.state = JobState::depend;
     auto record = record_of(task);
-    if (array.blocked.contains(id.value()) && shared.state != JobState::depend)
+    if (array.blocked.contains(id.value()) && shared.state != JobState::depend) {
       record.reason = wait_of_blocked(array, id);
-    if (record.reason.empty()) record.reason = "waits for its turn in its array";
+      record.waits_for = "dependency";
+    }
+    if (record.reason.empty()) {
+      record.reason = "waits for its turn in its array";
+      record.waits_for = "array";
+    }
     return record;
   }
   const auto ended = journal_.ended_task(id);

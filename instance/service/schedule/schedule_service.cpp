@@ -114,6 +114,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
   about.queue = record->queue;
   about.state = record->state;
   about.reason = record->reason;
+  about.waits_for = record->waits_for;
   about.resources = record->resources;
   about.limit = record->limit;
   if (record->state == "INACTIVE")
@@ -149,6 +150,7 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   // If the job waits for something other than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped || uses_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
+  about.waits_for = name_of(why->kind);
   if (const Time end = uses_.store.options().horizon.end;
       why->has_no_room && end != kTimeMax && saturating_add(now(), about.limit) <= end)
     about.reason +=

@@ -118,7 +118,8 @@ TEST_F(LiveArrays, OneThatWaitsIsAFewRanges) {
   EXPECT_EQ(page->jobs[999].index, 999);
   EXPECT_FALSE(page->next.empty());
   EXPECT_EQ(live.record(1'000'001).index, 1'000'000);
-  EXPECT_FALSE(live.record(1'000'001).reason.empty());
+  EXPECT_EQ(live.record(1'000'001).reason, "waits for its turn in its array");
+  EXPECT_EQ(live.record(1'000'001).waits_for, "array");
   live.cancel(1);
   const auto over = live.wait_one(1);
   EXPECT_EQ(counts_of(over),
@@ -321,6 +322,7 @@ TEST_F(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {
   const auto waits = live.record(second + 7);
   EXPECT_EQ(waits.state, "SCHED");
   EXPECT_EQ(waits.reason, "waits for job 1.7, the same task of array 1, to complete");
+  EXPECT_EQ(waits.waits_for, "dependency");
   const auto failed = live.record(third + 3);
   EXPECT_EQ(failed.result, "FAILED");
   EXPECT_THAT(failed.reason, HasSubstr("can never be met: its task of the same place, job 202.3,"));

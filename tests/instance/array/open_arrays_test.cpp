@@ -47,6 +47,7 @@ TEST_F(OpenArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
   EXPECT_TRUE(open.tasks_open);
   EXPECT_EQ(open.state, "RUN");
   EXPECT_THAT(open.reason, HasSubstr("holon close 1"));
+  EXPECT_EQ(open.waits_for, "tasks");
   const auto more = live.call<msg::ExtendReply>("job.extend", more_of(array, 3));
   ASSERT_TRUE(more) << more.error().what;
   EXPECT_EQ(more->indices, "3-5");

@@ -33,8 +33,8 @@ JobOptions after_job(const std::vector<std::string>& dependencies) {
 }
 
 TEST(Judge, FollowsTheStateOfTheOtherJob) {
-  const TargetState waits{false, ""}, runs{true, ""}, ok{true, "COMPLETED"},
-      failed{true, "FAILED"}, never_ran{false, "CANCELED"};
+  const TargetState waits{false, ""}, runs{true, ""}, ok{true, "COMPLETED"}, failed{true, "FAILED"},
+      never_ran{false, "CANCELED"};
   struct Case {
     Scheme scheme;
     Verdict waits, runs, ok, failed, never_ran;
@@ -97,12 +97,15 @@ TEST_F(Dependencies, HoldAJobUntilTheOtherOneHasCompleted) {
   ask.ids = {second};
   const auto why = live.call<msg::ExplainReply>("explain", ask)->jobs.at(0);
   EXPECT_EQ(why.reason, waits.reason);
+  EXPECT_EQ(waits.waits_for, "dependency");
+  EXPECT_EQ(why.waits_for, "dependency");
   ASSERT_EQ(why.in_the_way.size(), 1u);
   EXPECT_EQ(why.in_the_way[0].id, first);
   EXPECT_EQ(live.status()->pending, 1);
   live.release("gate");
   const auto done = live.wait_one(second);
   EXPECT_EQ(done.result, "COMPLETED");
+  EXPECT_EQ(done.waits_for, "");
   EXPECT_GE(done.t_start, live.record(first).t_finish);
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{second});
   EXPECT_THAT(info->eventlog, HasSubstr(R"("dependency-add","context":{"description":"afterok:)" +
@@ -180,6 +183,7 @@ TEST_F(Dependencies, ABeginTimeIsWaitedFor) {
   const auto soon = live.job({"/bin/true"}, after_job({"begin-time:" + text(now + 700)}));
   const auto later = live.job({"/bin/true"}, after_job({"begin-time:" + text(now + 3'600'000)}));
   EXPECT_EQ(live.record(later).state, "DEPEND");
+  EXPECT_EQ(live.record(later).waits_for, "begin-time");
   EXPECT_EQ(live.record(later).t_estimate, now + 3'600'000);
   const auto done = live.wait_one(soon);
   EXPECT_EQ(done.result, "COMPLETED");
