@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "cli/io.hpp"
-#include "cli/options/srun.hpp"
 #include "cli/parser/help.hpp"
 #include "cli/show/table.hpp"
+#include "cli/slurm/tools.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
@@ -92,7 +92,10 @@ int run(int argc, char** argv) {
   take_closed_descriptors(argc > 1 && std::string_view(argv[1]) == "start");
   Io io = standard_io();
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  if (argc > 0 && is_called_srun(argv[0])) return run_srun(io, words);
+  if (const auto command = argc > 0 ? slurm::command_called(argv[0]) : nullptr) {
+    slurm::Call call{argv[0], slurm::name_called(argv[0]), words, io};
+    return written(io, call.name, command(call));
+  }
   return run(io, words);
 }
 

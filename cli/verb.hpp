@@ -26,6 +26,7 @@ enum ExitCode : int {
 };
 
 struct HelpPage;
+struct SlurmCall;
 
 // One call of a verb.
 struct Invocation {
@@ -36,6 +37,8 @@ struct Invocation {
   // Where parse() adds the verb's page instead of running it; null: it runs it.
   std::vector<HelpPage>* pages = nullptr;
   bool json = false;  // the verb prints JSON, and report() does
+  // The sbatch or salloc that this call answers (options/script_options.hpp); null: a person's own.
+  const SlurmCall* slurm = nullptr;
 };
 
 enum class Group { work, look, instance, tools, hidden };

@@ -55,6 +55,8 @@ std::span<const Verb> verbs() {
       {"doctor", "would an instance work here, and with what", Group::tools, verb_doctor},
       {"query", "ask a resource graph: match, find, allocate, cancel", Group::tools, verb_query},
       {"protocol", "what can be asked of an instance, for programs", Group::tools, verb_protocol},
+      {"slurm-tools", "sbatch, squeue, scancel, ... as links to holon", Group::tools,
+       verb_slurm_tools},
       {"version", "print the version", Group::tools, verb_version},
       {"journal", "check, compact, export, repair what an instance has kept", Group::tools,
        verb_journal},

@@ -58,6 +58,7 @@ int verb_audit(Invocation& call);
 int verb_doctor(Invocation& call);
 int verb_query(Invocation& call);
 int verb_protocol(Invocation& call);
+int verb_slurm_tools(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
 int verb_policy(Invocation& call);

@@ -31,6 +31,7 @@ class Script {
         options_(options) {}
 
   Result<std::vector<Parser::Layer>> read(const std::string& command) const {
+    if (call_.slurm != nullptr) return read_of_slurm();
     std::vector<Parser::Layer> layers;
     if (command == "-" && !options_.takes_input)
       return fail(Errc::invalid_argument,
@@ -48,6 +49,13 @@ class Script {
   }
 
  private:
+  Result<std::vector<Parser::Layer>> read_of_slurm() const {
+    const SlurmCall& slurm = *call_.slurm;
+    if (!slurm.script.empty()) options_.text = slurm.script;
+    options_.translate = true;
+    return layers_of(directives_in(slurm.script), slurm.name);
+  }
+
   Result<std::vector<Parser::Layer>> read_input() const {
     const std::string name = "standard input";
     auto text = read_whole_file("/dev/stdin", resource::kMostAddedBytes);
@@ -67,14 +75,28 @@ class Script {
     auto ours = words_of(found.holon, command);
     if (!ours) return tl::unexpected(ours.error());
     if (options_.translate) {
-      if (auto good = add(layers, found.slurm, command, translate_slurm, *ours); !good)
+      const auto slurm = words_for_slurm(found, command);
+      if (!slurm) return tl::unexpected(slurm.error());
+      if (auto good = add(layers, *slurm, command, translate_slurm, *ours); !good)
         return tl::unexpected(good.error());
-      if (auto good = add(layers, found.flux, command, translate_flux, *ours); !good)
+      const auto flux = words_of(found.flux, command);
+      if (!flux) return tl::unexpected(flux.error());
+      if (auto good = add(layers, *flux, command, translate_flux, *ours); !good)
         return tl::unexpected(good.error());
-      if (!found.slurm.empty()) layers.push_back(names_of_slurm(command));
+      if (!slurm->empty()) layers.push_back(names_of_slurm(command));
     }
     layers.push_back(std::move(*ours));
     return layers;
+  }
+
+  // The lines of the script, between what a call of Slurm's has as defaults and what was typed.
+  Result<Parser::Layer> words_for_slurm(const Directives& found, const std::string& name) const {
+    auto lines = words_of(found.slurm, name);
+    if (!lines || call_.slurm == nullptr) return lines;
+    Parser::Layer all = call_.slurm->before;
+    all.insert(all.end(), lines->begin(), lines->end());
+    all.insert(all.end(), call_.slurm->typed.begin(), call_.slurm->typed.end());
+    return all;
   }
 
   // The folder where a command is looked for: the job's; for a child's script, this one.
@@ -83,25 +105,33 @@ class Script {
   }
 
   using Translator = Result<Translated> (*)(const Parser::Layer&, const Around&);
-  Status add(std::vector<Parser::Layer>& layers, const std::vector<Directive>& directives,
+  Status add(std::vector<Parser::Layer>& layers, const Parser::Layer& lines,
              const std::string& name, Translator translate, const Parser::Layer& ours) const {
-    const auto lines = words_of(directives, name);
-    if (!lines) return tl::unexpected(lines.error());
-    if (lines->empty()) return {};
+    if (lines.empty()) return {};
     const Around around{[this](const std::string& option) { return parser_.knows(option); },
                         [this, &ours](const std::string& option) {
                           const auto typed = parser_.typed(option);
                           return typed.empty() ? parser_.said_in(ours, option) : typed;
                         }};
-    auto made = translate(*lines, around);
+    auto made = translate(lines, around);
     if (!made) return tl::unexpected(made.error());
     for (const auto& text : made->no_equal) tell(text);
-    if (made->many_tasks && looked_for_ == LookedFor::in_path)
+    if (made->many_tasks && looked_for_ == LookedFor::in_path && runs_elsewhere())
       tell(name + ": each task runs the script; `holon batch` runs it once");
     for (const auto& variable : made->environment)
-      made->lines.push_back({name, {"--env=" + variable}});
+      if (runs_elsewhere())
+        made->lines.push_back({name, {"--env=" + variable}});
+      else
+        put_here(variable);
     layers.push_back(std::move(made->lines));
     return {};
+  }
+
+  // False: the command runs in this process, as that of `holon alloc`, and finds its variables.
+  bool runs_elsewhere() const { return parser_.knows("--env"); }
+  static void put_here(const std::string& variable) {
+    const auto equals = variable.find('=');
+    setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 1);
   }
 
   // Variables that sbatch sets for each script; `--export` takes none of them away.
@@ -109,18 +139,26 @@ class Script {
     std::error_code error;
     std::array<char, 256> host{};
     gethostname(host.data(), host.size() - 1);
-    Parser::Line line{name, {kNamesOfSlurm}};
+    std::vector<std::string> variables;
     for (const auto& [variable, value] :
          {std::pair("SLURM_SUBMIT_DIR", fs::current_path(error).string()),
           {"SLURM_SUBMIT_HOST", std::string(host.data())},
           {"SLURM_JOB_USER", user_name()}})
-      line.words.push_back(std::string("--env=") + variable + "=" + value);
+      variables.push_back(std::string(variable) + "=" + value);
+    const bool has_folder = call_.slurm != nullptr && !call_.slurm->folder.empty();
     if (const std::string folder = folder_of_srun(); !folder.empty())
-      line.words.push_back("--env=PATH=" + folder + ":" + path_of_job());
+      variables.push_back("PATH=" + folder + ":" + (has_folder ? call_.slurm->folder + ":" : "") +
+                          path_of_job());
     else
       tell(name +
            ": beside this holon stands no libexec/holon/slurm/srun; an srun in the script "
            "is that of the machine, if it has one");
+    if (!runs_elsewhere()) {
+      for (const auto& variable : variables) put_here(variable);
+      return {};
+    }
+    Parser::Line line{name, {kNamesOfSlurm}};
+    for (const auto& variable : variables) line.words.push_back("--env=" + variable);
     return {line};
   }
 

@@ -20,6 +20,15 @@ struct ScriptOptions {
   std::optional<std::string> text;
 };
 
+// A call of sbatch or salloc that a verb answers: its options in Slurm's words, and the script.
+struct SlurmCall {
+  std::string name;      // of the script, for messages
+  std::string script;    // its text; "": there is none, and the verb has a command
+  Parser::Layer before;  // what its options stand in for: defaults
+  Parser::Layer typed;   // what stands in for its options
+  std::string folder;    // where the command was found; "": on PATH
+};
+
 // Makes the script of standard input one of the job's files, and `command` the word by which it is
 // found there. Does nothing if there is none.
 void add_script_of_input(const ScriptOptions& script, JobOptions& job,

@@ -116,10 +116,6 @@ int run_in_place(Io& io, const Srun& step) {
 
 }  // namespace
 
-bool is_called_srun(std::string_view argv0) {
-  return argv0.substr(argv0.rfind('/') + 1) == "srun";
-}
-
 int run_srun(Io& io, const std::vector<std::string>& words) {
   const auto step = translate_srun(words, variable);
   if (!step) return refuse(io, to_string(step.error()));

@@ -12,9 +12,6 @@
 
 namespace holon::cli {
 
-// Was the program called by that name?
-bool is_called_srun(std::string_view argv0);
-
 // Runs a step; `words` are those behind the name. Within a batch script, or a task of one of its
 // steps, it is a job of that instance; within a job that has no instance and one task, a step of
 // one task is the program itself, in the place of this process. The exit code is the step's; kUsage

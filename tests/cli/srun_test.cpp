@@ -137,13 +137,6 @@ TEST(SrunOptions, GiveTheTasksTheGpusOfTheJobUnlessTheySayOtherwise) {
   EXPECT_EQ(translated_srun("-n 1 ./x", each), "-g 1 -n 1 -- ./x");
 }
 
-TEST(Srun, IsTheProgramByThatName) {
-  EXPECT_TRUE(is_called_srun("srun"));
-  EXPECT_TRUE(is_called_srun("/opt/libexec/holon/slurm/srun"));
-  EXPECT_FALSE(is_called_srun("/usr/bin/holon"));
-  EXPECT_FALSE(is_called_srun("srun/holon"));
-}
-
 TEST(Srun, SaysThatThereIsNoJob) {
   std::ostringstream out, err;
   Io io{out, err};

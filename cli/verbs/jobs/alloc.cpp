@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <ostream>
@@ -135,6 +136,20 @@ Status give_back(Client& client, std::uint64_t id, const std::string& uri,
   return gone ? Status() : tl::unexpected(gone.error());
 }
 
+// What a command finds that knows Slurm, and what salloc says.
+void tell_slurm_names(Invocation& call, const msg::JobRecord& job) {
+  for (const auto& [name, value] : {std::pair("SLURM_JOB_ID", std::to_string(job.id)),
+                                    {"SLURM_JOBID", std::to_string(job.id)},
+                                    {"SLURM_JOB_NODELIST", job.nodelist},
+                                    {"SLURM_NODELIST", job.nodelist},
+                                    {"SLURM_JOB_NUM_NODES", std::to_string(job.nnodes)},
+                                    {"SLURM_NNODES", std::to_string(job.nnodes)},
+                                    {"HOLON_JOB_PATH", job.path}})
+    setenv(name, value.c_str(), 1);
+  if (call.slurm != nullptr)
+    call.io.err << fmt::format("salloc: Granted job allocation {}\n", job.id) << std::flush;
+}
+
 int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t id) {
   int interrupted = 0;
   const auto job = [&] {
@@ -156,6 +171,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
     call.io.out << fmt::format("{}\n", id);
     return kOk;
   }
+  if (args.script.translate) tell_slurm_names(call, *job);
   put_own_folder_in_path();
   // A signal that ends this process must first end the program and then the child instance, which
   // would run on otherwise.
