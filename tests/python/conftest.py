@@ -11,7 +11,7 @@ import pytest
 
 HOLON = os.environ.get("HOLON_BINARY") or shutil.which("holon")
 # What waits for something real waits so long: far more than it takes on a machine with a lot to do.
-PATIENCE = float(os.environ.get("PATIENCE", 60))
+PATIENCE = 60
 
 
 class Sandbox:

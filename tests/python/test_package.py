@@ -34,7 +34,7 @@ def wheel():
 def test_a_wheel_is_made_from_the_sources_without_a_network(wheel):
     assert re.fullmatch(r"holon-[\d.]+-py3-none-any\.whl", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"holon/py.typed", "holon/messages.py", "holon/worker.py", "holon/_wire/zmtp.py"} <= set(names)
+    assert {"holon/py.typed", "holon/messages.py", "holon/worker.py", "holon/_wire/zmtp.py", "holon/adapters/joblib.py"} <= set(names)
     assert not [name for name in names if "test" in name or name.endswith((".pyc", "generate.py"))]
     assert zipfile.ZipFile(wheel).read("holon/messages.py") == open(holon.messages.__file__, "rb").read()
 
