@@ -39,6 +39,9 @@ class Loop:
         future = self.start(work)
         try:
             return future.result(timeout)
+        except (asyncio.TimeoutError, concurrent.futures.TimeoutError) as error:  # before 3.11 these are classes of their own
+            future.cancel()
+            raise TimeoutError(*error.args) from None
         except BaseException:
             future.cancel()
             raise

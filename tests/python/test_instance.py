@@ -31,16 +31,17 @@ def test_run_is_all_in_one_and_fails_with_the_jobs_own_words(instance):
 
 def test_run_that_waits_no_longer_cancels_its_job(instance):
     before = {job.id for job in instance.jobs(all=True)}
-    with pytest.raises((TimeoutError, asyncio.TimeoutError)):
+    with pytest.raises(TimeoutError):
         instance.run(["sleep", "1000"], timeout=0.2)
     [job] = [job for job in instance.jobs(all=True) if job.id not in before]
     assert instance.job(job.id).wait(PATIENCE).result == "CANCELED"
 
 
 def test_jobs_depend_on_each_other(instance):
-    first = instance.submit("exit 1")
+    first = instance.submit("exit 1", urgency=0)
     never = instance.submit(["true"], depends=[first])
     after = instance.submit(["true"], depends=["afternotok:%d" % first.id])
+    first.update(urgency=16)
     assert after.wait(PATIENCE).result == "COMPLETED"
     assert never.wait(PATIENCE).exception == "dependency"
 
@@ -248,7 +249,7 @@ def test_jobs_can_be_awaited_in_any_loop_and_streams_be_left(uri):
 
 def test_who_waits_can_give_up_and_wait_again(instance):
     job = instance.submit(["sleep", "1000"])
-    with pytest.raises((TimeoutError, asyncio.TimeoutError)):
+    with pytest.raises(TimeoutError):
         job.wait(0.1)
     job.cancel()
     assert job.wait(PATIENCE).result == "CANCELED"

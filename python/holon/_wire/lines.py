@@ -81,14 +81,14 @@ class _ZmqLine:
         self._tasks = [loop.create_task(self._read()), loop.create_task(self._watch())]
 
     async def _read(self) -> None:
-        while True:
+        while not self.session.lost.done():
             parts = await self._socket.recv_multipart()
             if len(parts) == 1:
                 self.session.on_message(parts[0])
 
     async def _watch(self) -> None:
         parse_monitor_message = importlib.import_module("zmq.utils.monitor").parse_monitor_message
-        while True:
+        while not self.session.lost.done():
             event = parse_monitor_message(await self._monitor.recv_multipart())["event"]
             if event == self._zmq.EVENT_HANDSHAKE_SUCCEEDED:
                 self.session.begin()
