@@ -1,0 +1,1 @@
+"""What travels: msgpack, envelopes, ZMTP 3, a connection. docs/protocol.md describes it."""
