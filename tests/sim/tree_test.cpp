@@ -25,8 +25,8 @@ std::string all_of_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TraceJob job(std::int64_t id, Time submit, std::int64_t procs, Duration limit, Duration run,
-             const std::string& user = "u1") {
+TraceJob tree_job(std::int64_t id, Time submit, std::int64_t procs, Duration limit, Duration run,
+                  const std::string& user = "u1") {
   TraceJob made;
   made.id = id;
   made.submit = submit;
@@ -83,9 +83,9 @@ Workload random_workload(std::int64_t procs, int most = 60) {
   for (int i = 0; i < count; ++i) {
     submit += *rc::gen::inRange(0, 12);
     const Duration limit = *rc::gen::inRange(1, 40);
-    workload.jobs.push_back(job(i + 1, submit, *rc::gen::inRange<std::int64_t>(1, procs + 1), limit,
-                                *rc::gen::inRange<Duration>(1, limit + 1),
-                                "u" + std::to_string(*rc::gen::inRange(1, 7))));
+    workload.jobs.push_back(tree_job(i + 1, submit, *rc::gen::inRange<std::int64_t>(1, procs + 1),
+                                     limit, *rc::gen::inRange<Duration>(1, limit + 1),
+                                     "u" + std::to_string(*rc::gen::inRange(1, 7))));
   }
   return workload;
 }
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(All, TreeOnTraces,
 
 TEST(Tree, AnIdleInstanceLendsToAJobThatStartsNow) {
   Workload workload;
-  workload.jobs = {job(1, 0, 6, 100, 50, "a"), job(2, 0, 2, 100, 100, "b")};
+  workload.jobs = {tree_job(1, 0, 6, 100, 50, "a"), tree_job(2, 0, 2, 100, 100, "b")};
   TreePlan plan = plan_of(children(2, 4, "plan") +
                           "[route]\nby = \"user\"\nnames = {a = \"c1\", b = \"c2\"}\n"
                           "[cost]\nnotice = 60\n");
@@ -178,8 +178,8 @@ TEST(Tree, ALoanDelaysNobodyWhoWaitsAtTheLender) {
   // c2 has 4: a job of 3 until 10, and one of 4 that waits for it. What is free until then is lent
   // only for so long.
   Workload workload;
-  workload.jobs = {job(1, 0, 3, 10, 10, "b"), job(2, 1, 4, 10, 10, "b"), job(3, 2, 5, 9, 5, "a"),
-                   job(4, 2, 5, 8, 5, "a")};
+  workload.jobs = {tree_job(1, 0, 3, 10, 10, "b"), tree_job(2, 1, 4, 10, 10, "b"),
+                   tree_job(3, 2, 5, 9, 5, "a"), tree_job(4, 2, 5, 8, 5, "a")};
   const TreePlan plan = plan_of(children(2, 4, "plan") +
                                 "[route]\nby = \"user\"\nnames = {a = \"c1\", b = \"c2\"}\n");
   const TreeResult result = played(workload, plan);
@@ -190,7 +190,7 @@ TEST(Tree, ALoanDelaysNobodyWhoWaitsAtTheLender) {
 
 TEST(Tree, TheMinimumAndTheMaximumHold) {
   Workload workload;
-  workload.jobs = {job(1, 0, 6, 100, 50, "a"), job(2, 0, 1, 1, 1, "b")};
+  workload.jobs = {tree_job(1, 0, 6, 100, 50, "a"), tree_job(2, 0, 1, 1, 1, "b")};
   const std::string route = "[route]\nby = \"user\"\nnames = {a = \"c1\", b = \"c2\"}\n";
   EXPECT_FALSE(played(workload, plan_of("[instance.c1]\nowned = 4\nelastic = \"plan\"\n"
                                         "[instance.c2]\nowned = 4\nmin = 3\nelastic = \"plan\"\n" +
@@ -207,7 +207,7 @@ TEST(Tree, TheMinimumAndTheMaximumHold) {
 
 TEST(Tree, MovesTakeTime) {
   Workload workload;
-  workload.jobs = {job(1, 0, 6, 100, 50, "a"), job(2, 0, 1, 1, 1, "b")};
+  workload.jobs = {tree_job(1, 0, 6, 100, 50, "a"), tree_job(2, 0, 1, 1, 1, "b")};
   const TreePlan plan = plan_of(children(2, 4, "plan") +
                                 "[route]\nby = \"user\"\nnames = {a = \"c1\", b = \"c2\"}\n"
                                 "[cost]\nmessage = 2\nagent-start = 3\nlaunch = 1\n");
@@ -218,7 +218,7 @@ TEST(Tree, MovesTakeTime) {
 
 TEST(Tree, AnEagerOwnerRecallsWhatPreemptibleJobsHave) {
   Workload workload;
-  workload.jobs = {job(1, 0, 8, 1000, 500, "a"), job(2, 10, 4, 50, 50, "b")};
+  workload.jobs = {tree_job(1, 0, 8, 1000, 500, "a"), tree_job(2, 10, 4, 50, 50, "b")};
   workload.jobs[0].preemptible = true;
   const auto tree = [](const char* mode) {
     return plan_of(children(2, 4, mode) +
@@ -299,8 +299,8 @@ TEST(TreeFile, SaysWhoIsAboveWhom) {
 
 TEST(TreeRoute, UsersGoByWorkToWhoHasTheLeast) {
   Workload workload;
-  workload.jobs = {job(1, 0, 1, 10, 10, "small"), job(2, 0, 9, 10, 10, "large"),
-                   job(3, 0, 5, 10, 10, "middle")};
+  workload.jobs = {tree_job(1, 0, 1, 10, 10, "small"), tree_job(2, 0, 9, 10, 10, "large"),
+                   tree_job(3, 0, 5, 10, 10, "middle")};
   EXPECT_EQ(deal(workload, {RouteBy::load, {1, 2}, {}}), (std::vector<std::size_t>{2, 1, 2}));
   EXPECT_EQ(deal(workload, {RouteBy::user, {1, 2}, {{"middle", 1}}}),
             (std::vector<std::size_t>{1, 2, 1}));
@@ -308,7 +308,7 @@ TEST(TreeRoute, UsersGoByWorkToWhoHasTheLeast) {
 
 TEST(TreeText, TellsOfAllAndOfEach) {
   Workload workload;
-  workload.jobs = {job(1, 0, 6, 100, 50, "a"), job(2, 0, 2, 100, 100, "b")};
+  workload.jobs = {tree_job(1, 0, 6, 100, 50, "a"), tree_job(2, 0, 2, 100, 100, "b")};
   const TreePlan plan = plan_of(children(2, 4, "plan"));
   const TreeResult result = played(workload, plan);
   const std::string table = tree_table(workload, plan, result);
