@@ -13,6 +13,7 @@
 #include "cli/show/progress.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/simulate_options.hpp"
+#include "cli/verbs/schedule/simulate_tree.hpp"
 #include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/config.hpp"
 #include "config/policies.hpp"
@@ -205,7 +206,12 @@ int verb_simulate(Invocation& call) {
     if (!described) return failed(described.error());
     graph = std::move(*described);
   }
-  const std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
+  std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
+  if (!options.tree.empty()) {
+    const auto tree = tree_of(options, 1);
+    if (!tree) return failed(tree.error());
+    procs = sim::processors_of(*tree);
+  }
   const auto trace = sim::read_trace_file(options.trace, {.strict = options.strict,
                                                           .keep_overruns = options.keep_overruns,
                                                           .overrun = config->max_overrun,
@@ -216,6 +222,7 @@ int verb_simulate(Invocation& call) {
   tell_issues(call.io, options.trace, *trace);
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, sim::why_no_jobs(*trace), options.trace});
+  if (!options.tree.empty()) return simulate_on_tree(call, options, *trace, title_of(options));
   const auto machine = graph
                            ? Result<sim::GraphMachine>(std::move(*graph))
                            : flat_of(processors_of(options.trace, trace->workload, options.procs));

@@ -73,6 +73,21 @@ Status check_policies(const SimulateOptions& options) {
   return {};
 }
 
+// A tree says which machine there is, and plays one policy with one pass per instant.
+Status check_tree(const SimulateOptions& options) {
+  if (options.tree.empty()) return {};
+  for (const auto& [option, given] : {std::pair("--procs", options.procs.has_value()),
+                                      {"--resources", !options.resources.empty()},
+                                      {"--compare", !options.compare.empty()},
+                                      {"--order event", options.order == "event"},
+                                      {"--schedule", !options.schedule.empty()},
+                                      {"--think-times", options.think_times},
+                                      {"--charge-scheduler", options.charge_scheduler},
+                                      {"--timings", options.timings}})
+    if (given) return fail(Errc::invalid_argument, "--tree is not simulated with it", option);
+  return {};
+}
+
 Status check(const SimulateOptions& options) {
   const auto wrong = [](const char* option, std::string what) {
     return fail(Errc::invalid_argument, std::move(what), option);
@@ -90,6 +105,7 @@ Status check(const SimulateOptions& options) {
   if (options.timings && !options.json)
     return wrong("--timings", "they are part of --json, and that is not asked for");
   if (Status good = check_policies(options); !good) return good;
+  if (Status good = check_tree(options); !good) return good;
   return check_files(options);
 }
 
@@ -101,6 +117,8 @@ void describe(Parser& parser, SimulateOptions& options) {
                 "processors of the machine (default: the trace's MaxProcs)");
   parser.option("--resources", options.resources, "SHAPE|FILE",
                 "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
+  parser.option("--tree", options.tree, "TREE.toml",
+                "a tree of instances instead, that lend each other processors");
   parser.option(
       "--policy", options.policy, "POLICY",
       "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N], or a policy in "
@@ -141,6 +159,8 @@ void describe(Parser& parser, SimulateOptions& options) {
                  "start times under EASY");
   parser.example("holon simulate kth.swf.gz --compare fcfs,easy,conservative --report kth.html",
                  "policies side by side");
+  parser.example("holon simulate kth.swf.gz --policy easy --tree halves.toml --starts halves.csv",
+                 "a tree of instances");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ struct SimulateOptions {
   std::string trace;
   std::optional<std::int64_t> procs;
   std::string resources;  // "": a flat machine
+  std::string tree;       // "": one instance
   std::string policy;
   std::string compare;
   std::vector<std::string> conf;

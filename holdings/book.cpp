@@ -1,0 +1,334 @@
+// The entries are applied to a copy: an entry that cannot follow leaves the book as it was.
+#include "holdings/book.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace holon::holdings {
+
+namespace {
+
+Status wrong_entry(const char* what) {
+  return fail(Errc::protocol, what, "journal");
+}
+
+// ---- the holdings of a link
+
+void sort_holdings(std::vector<Holding>& all) {
+  std::sort(all.begin(), all.end(),
+            [](const Holding& a, const Holding& b) { return a.units.first() < b.units.first(); });
+}
+
+// Takes the units out of the holdings and returns them as holdings of their own.
+std::vector<Holding> cut(std::vector<Holding>& all, const Units& units) {
+  std::vector<Holding> taken;
+  for (Holding& holding : all) {
+    Holding part = holding;
+    part.units = common(holding.units, units);
+    if (part.units.empty()) continue;
+    holding.units = without(holding.units, units);
+    taken.push_back(std::move(part));
+  }
+  std::erase_if(all, [](const Holding& holding) { return holding.units.empty(); });
+  return taken;
+}
+
+void put(std::vector<Holding>& all, Holding added) {
+  for (Holding& holding : all) {
+    Holding same = added;
+    same.units = holding.units;
+    if (same != holding) continue;
+    holding.units = all_of(holding.units, added.units);
+    return sort_holdings(all);
+  }
+  all.push_back(std::move(added));
+  sort_holdings(all);
+}
+
+void change(std::vector<Holding>& all, const Units& units, State state, const std::string& why) {
+  for (Holding& part : cut(all, units)) {
+    part.state = state;
+    part.why = why;
+    put(all, std::move(part));
+  }
+}
+
+Holding brought_by(const Extend& extend, Peer peer, State state) {
+  return {.units = extend.units,
+          .peer = peer,
+          .side = peer == kParent ? Side::received : Side::given,
+          .source = extend.source,
+          .until = extend.until,
+          .state = state,
+          .epoch = extend.from + 1,
+          .why = {},
+          .notice = extend.notice};
+}
+
+// A loan is over for what has come again.
+void pay_back(std::vector<Due>& loans, const Units& units) {
+  for (Due& loan : loans) loan.units = without(loan.units, units);
+  std::erase_if(loans, [](const Due& loan) { return loan.units.empty(); });
+}
+
+void lend(Link& link, const Release& release) {
+  if (release.back_at != kTimeMax) link.loans.push_back({release.units, release.back_at});
+}
+
+void keep_answer(Link& link, Op op, Message answer) {
+  link.kept.push_back({op, std::move(answer)});
+  if (link.kept.size() > kKeptAnswers) link.kept.erase(link.kept.begin());
+}
+
+bool are_all(const Link& link, const Units& units, std::initializer_list<State> states) {
+  Units there;
+  for (const State state : states) there = all_of(there, units_in(link, state));
+  return !units.empty() && has_all(there, units);
+}
+
+// ---- one entry
+
+struct Applying {
+  Book& book;
+
+  Link& up() { return book.links[kParent]; }
+  void number(Op op) { book.last_op = std::max(book.last_op, op); }
+
+  Status operator()(const entry::Granted& e) {
+    if (!have_none_in_common(units_of(up()), e.units)) return wrong_entry("a unit comes twice");
+    put(up().holdings, {.units = e.units, .until = e.until});
+    return {};
+  }
+  Status operator()(const entry::Placed& e) {
+    if (!has_all(free_in(book), e.units)) return wrong_entry("a job on units that are not free");
+    book.busy = all_of(book.busy, e.units);
+    return {};
+  }
+  Status operator()(const entry::Vacated& e) {
+    book.busy = without(book.busy, e.units);
+    return {};
+  }
+  Status operator()(const entry::Closing&) {
+    book.closing = true;
+    return {};
+  }
+  Status operator()(const entry::Asked& e) {
+    number(e.ask.op);
+    return {};
+  }
+  Status operator()(const entry::Answered& e) {
+    keep_answer(book.links[e.child], e.op, e.answer);
+    return {};
+  }
+
+  Status operator()(const entry::Offered& e) {
+    Link& link = book.links[e.child];
+    if (link.extending) return wrong_entry("two extends in flight");
+    if (e.extend.from != link.epoch) return wrong_entry("an extend from another epoch");
+    if (!has_all(free_in(book), e.extend.units)) return wrong_entry("units that are not free");
+    put(link.holdings, brought_by(e.extend, e.child, State::offered));
+    link.extending = e.extend;
+    number(e.extend.op);
+    if (e.extend.answers != 0) keep_answer(link, e.extend.answers, e.extend);
+    return {};
+  }
+  Status operator()(const entry::Settled& e) {
+    Link& link = book.links[e.child];
+    if (!link.extending || link.extending->op != e.op)
+      return wrong_entry("an answer to no extend in flight");
+    const Extend extend = *link.extending;
+    link.extending.reset();
+    ++link.epoch;
+    if (!e.taken) {
+      cut(link.holdings, extend.units);
+      return {};
+    }
+    pay_back(link.loans, extend.units);
+    change(link.holdings, extend.units, State::held, "");
+    change(link.holdings, extend.replaces, State::lost, "replaced by a spare");
+    return {};
+  }
+  Status operator()(const entry::Took& e) {
+    if (e.extend.from != up().epoch) return wrong_entry("an extend from another epoch");
+    if (!have_none_in_common(units_of(up()), e.extend.units))
+      return wrong_entry("a unit comes twice");
+    ++up().epoch;
+    put(up().holdings, brought_by(e.extend, kParent, State::held));
+    cut(up().holdings, e.extend.replaces);
+    pay_back(up().loans, e.extend.units);
+    book.busy = without(book.busy, e.extend.replaces);
+    keep_answer(up(), e.extend.op, Taken{e.extend.op});
+    return {};
+  }
+  Status operator()(const entry::Declined& e) {
+    if (e.extend.from != up().epoch) return wrong_entry("an extend from another epoch");
+    ++up().epoch;  // so that nothing that starts from before can come later
+    keep_answer(up(), e.extend.op, Refused{e.extend.op, e.why});
+    return {};
+  }
+
+  Status operator()(const entry::AskedBack& e) {
+    Link& link = book.links[e.peer];
+    change(link.holdings, common(units_in(link, State::held), e.recall.units), State::asked_back,
+           e.recall.why);
+    if (e.peer == kParent) return {};
+    number(e.recall.op);
+    link.recalling = e.recall;
+    return {};
+  }
+  Status operator()(const entry::Draining& e) {
+    Link& link = book.links[e.peer];
+    if (!are_all(link, e.units, {State::held, State::asked_back, State::draining}))
+      return wrong_entry("a drain of units that are not held");
+    change(link.holdings, e.units, State::draining, "");
+    return {};
+  }
+  Status operator()(const entry::Released& e) {
+    const Release& release = e.release;
+    if (up().releasing) return wrong_entry("two releases in flight");
+    if (release.from != up().epoch) return wrong_entry("a release from another epoch");
+    if (!are_all(up(), release.units, {State::held, State::asked_back, State::draining}) ||
+        !have_none_in_common(all_of(book.busy, given_by(book)), release.units))
+      return wrong_entry("a release of units that are not free of work");
+    change(up().holdings, release.units, State::returned, "");
+    up().releasing = release;
+    number(release.op);
+    return {};
+  }
+  Status operator()(const entry::RolledBack& e) {
+    if (!up().releasing || up().releasing->op != e.op) return wrong_entry("no such release");
+    change(up().holdings, up().releasing->units, State::draining, "");
+    up().releasing.reset();
+    return {};
+  }
+  Status operator()(const entry::Returned& e) {
+    Link& link = book.links[e.child];
+    if (e.release.from != link.epoch || link.extending)
+      return wrong_entry("a release from another epoch");
+    if (!are_all(link, e.release.units, {State::held, State::asked_back, State::draining}))
+      return wrong_entry("a release of units that are not held");
+    ++link.epoch;
+    change(link.holdings, e.release.units, State::returned, "");
+    forget_recall(link);
+    lend(link, e.release);
+    keep_answer(link, e.release.op, Ack{e.release.op});
+    return {};
+  }
+  Status operator()(const entry::Acked& e) {
+    if (!up().releasing || up().releasing->op != e.op) return wrong_entry("no such release");
+    ++up().epoch;
+    cut(up().holdings, up().releasing->units);
+    lend(up(), *up().releasing);
+    up().releasing.reset();
+    return {};
+  }
+
+  Status operator()(const entry::Raised& e) {
+    Link& link = book.links[e.child];
+    if (e.epoch < link.epoch + 2) return wrong_entry("a fence that a delta in flight could reach");
+    link.epoch = link.fence = e.epoch;
+    change(link.holdings, units_of(link), State::lost, e.why);
+    link.extending.reset();
+    link.recalling.reset();
+    link.loans.clear();
+    return {};
+  }
+  Status operator()(const entry::Learned& e) {
+    if (e.epoch <= up().epoch) return wrong_entry("a fence that is known");
+    const Units taken = units_of(up());
+    up().epoch = e.epoch;
+    up().holdings.clear();
+    up().loans.clear();
+    up().releasing.reset();
+    book.busy = without(book.busy, taken);
+    return {};
+  }
+  Status operator()(const entry::Gone& e) {
+    Link& link = book.links[e.child];
+    if (!are_all(link, e.units, {State::returned, State::lost}))
+      return wrong_entry("gone from units that are not returned or lost");
+    cut(link.holdings, e.units);
+    return {};
+  }
+  Status operator()(const entry::Leased& e) {
+    Link& link = book.links[e.peer];
+    if (e.lease.op <= link.lease.op) return wrong_entry("a lease older than the last one");
+    link.lease = e.lease;
+    if (e.peer != kParent) number(e.lease.op);
+    return {};
+  }
+
+  static void forget_recall(Link& link) {
+    if (units_in(link, State::asked_back).empty() && units_in(link, State::draining).empty())
+      link.recalling.reset();
+  }
+};
+
+}  // namespace
+
+const char* name_of(const Entry& entry) {
+  static constexpr const char* kNames[] = {
+      "granted",  "placed",   "vacated", "closing", "asked", "answered", "offered",
+      "took",     "declined", "settled", "recall",  "drain", "released", "rolled-back",
+      "returned", "acked",    "raised",  "learned", "gone",  "leased"};
+  static_assert(std::size(kNames) == std::variant_size_v<Entry>);
+  return kNames[entry.index()];
+}
+
+Result<Book> fold(const Book& book, const Entry& entry) {
+  Book after = book;
+  Applying applying{after};
+  if (Status good = std::visit(applying, entry); !good)
+    return fail(good.error().code, std::string(name_of(entry)) + ": " + good.error().what,
+                good.error().where);
+  return after;
+}
+
+const Link& link_to(const Book& book, Peer peer) {
+  static const Link kNone;
+  const auto found = book.links.find(peer);
+  return found == book.links.end() ? kNone : found->second;
+}
+
+Units units_of(const Link& link) {
+  Units all;
+  for (const Holding& holding : link.holdings) all = all_of(all, holding.units);
+  return all;
+}
+
+Units units_in(const Link& link, State state) {
+  Units all;
+  for (const Holding& holding : link.holdings)
+    if (holding.state == state) all = all_of(all, holding.units);
+  return all;
+}
+
+Units given_by(const Book& book) {
+  Units all;
+  for (const auto& [peer, link] : book.links)
+    if (peer != kParent) all = all_of(all, units_of(link));
+  return all;
+}
+
+Units free_in(const Book& book) {
+  return without(units_in(link_to(book, kParent), State::held), all_of(book.busy, given_by(book)));
+}
+
+Time until_of(const Book& book, const Units& units) {
+  Time first = kTimeMax;
+  for (const Holding& holding : link_to(book, kParent).holdings)
+    if (!have_none_in_common(holding.units, units)) first = std::min(first, holding.until);
+  return first;
+}
+
+Units to_clear(const Link& link) {
+  return all_of(units_in(link, State::returned), units_in(link, State::lost));
+}
+
+const Kept* kept_answer(const Link& link, Op op) {
+  const auto found = std::find_if(link.kept.begin(), link.kept.end(),
+                                  [op](const Kept& kept) { return kept.op == op; });
+  return found == link.kept.end() ? nullptr : &*found;
+}
+
+}  // namespace holon::holdings

@@ -1,0 +1,124 @@
+// What an instance decides by itself (grant.hpp).
+#include <algorithm>
+
+#include "holdings/grant.hpp"
+
+namespace holon::holdings {
+
+namespace {
+
+tl::unexpected<Error> not_so(const std::string& what, const Units& units) {
+  return fail(Errc::invalid_argument, what, "units " + units.str());
+}
+
+Duration notice_of(const Book& book, const Units& units) {
+  Duration least = kTimeMax;
+  for (const Holding& holding : link_to(book, kParent).holdings)
+    if (holding.notice > 0 && !have_none_in_common(holding.units, units))
+      least = std::min(least, holding.notice);
+  return least;
+}
+
+}  // namespace
+
+Result<Book> commit(const Book& book, const Turn& turn) {
+  Result<Book> after = book;
+  for (const Entry& entry : turn.entries) {
+    after = fold(*after, entry);
+    if (!after) return after;
+  }
+  return after;
+}
+
+Result<Turn> extend(const Book& book, Peer child, Extend wanted) {
+  const Link& link = link_to(book, child);
+  if (child == kParent) return fail(Errc::invalid_argument, "the parent is no child");
+  if (link.extending) return fail(Errc::busy, "another extend is in flight");
+  if (wanted.units.empty() || !has_all(free_in(book), wanted.units))
+    return not_so("not all of them are free", wanted.units);
+  if (!has_all(units_of(link), wanted.replaces))
+    return not_so("the child does not hold what is to be replaced", wanted.replaces);
+  if (wanted.until > until_of(book, wanted.units))
+    return not_so("they are held for less long", wanted.units);
+  if (wanted.notice > notice_of(book, wanted.units))
+    return not_so("they are held with a shorter notice", wanted.units);
+  wanted.op = book.last_op + 1;
+  wanted.from = link.epoch;
+  return Turn{{entry::Offered{child, wanted}}, {{child, wanted}}, {}};
+}
+
+Result<Turn> recall(const Book& book, Peer child, Recall wanted) {
+  const Link& link = link_to(book, child);
+  if (link.recalling) return fail(Errc::busy, "another recall is open");
+  if (wanted.units.empty() || !has_all(units_in(link, State::held), wanted.units))
+    return not_so("the child does not hold all of them", wanted.units);
+  wanted.op = book.last_op + 1;
+  return Turn{{entry::AskedBack{child, wanted}}, {{child, wanted}}, {}};
+}
+
+Turn fence(const Book& book, Peer child, const std::string& why) {
+  const Epoch epoch = link_to(book, child).epoch + 2;
+  return {{entry::Raised{child, epoch, why}}, {{child, Fenced{epoch, why}}}, {}};
+}
+
+Result<Turn> gone(const Book& book, Peer child, const Units& units) {
+  if (units.empty() || !has_all(to_clear(link_to(book, child)), units))
+    return not_so("not all of them are returned or lost", units);
+  return Turn{{entry::Gone{child, units}}, {}, {}};
+}
+
+Turn lease(const Book& book, Peer child, Time until) {
+  const Lease lease{book.last_op + 1, until};
+  return {{entry::Leased{child, lease}}, {{child, lease}}, {}};
+}
+
+Turn answer(const Book& book, Peer child, Op ask, Message promise_or_no) {
+  if (const Kept* kept = kept_answer(link_to(book, child), ask))
+    return {{}, {{child, kept->answer}}, {}};
+  return {{entry::Answered{child, ask, promise_or_no}}, {{child, promise_or_no}}, {}};
+}
+
+Turn hello(const Book& book) {
+  return {{}, {{kParent, Hello{link_to(book, kParent).epoch}}}, {}};
+}
+
+Turn ask(const Book& book, Ask wanted) {
+  wanted.op = book.last_op + 1;
+  return {{entry::Asked{wanted}}, {{kParent, wanted}}, {}};
+}
+
+Result<Turn> drain(const Book& book, const Units& units) {
+  const Link& up = link_to(book, kParent);
+  if (!has_all(all_of(units_in(up, State::held), units_in(up, State::asked_back)), units))
+    return not_so("not all of them are held", units);
+  return Turn{{entry::Draining{kParent, units}}, {}, {}};
+}
+
+Result<Turn> release(const Book& book, Release wanted) {
+  const Link& up = link_to(book, kParent);
+  if (up.releasing) return fail(Errc::busy, "another release is in flight");
+  const Units held = all_of(units_in(up, State::held),
+                            all_of(units_in(up, State::asked_back), units_in(up, State::draining)));
+  if (wanted.units.empty() || !has_all(held, wanted.units))
+    return not_so("not all of them are held", wanted.units);
+  if (!have_none_in_common(all_of(book.busy, given_by(book)), wanted.units))
+    return not_so("a job or a child still has some of them", wanted.units);
+  wanted.op = book.last_op + 1;
+  wanted.from = up.epoch;
+  return Turn{{entry::Released{wanted}}, {{kParent, wanted}}, {}};
+}
+
+Turn close(const Book&) {
+  return {{entry::Closing{}}, {}, {}};
+}
+
+Result<Turn> place(const Book& book, const Units& units) {
+  if (!has_all(free_in(book), units)) return not_so("not all of them are free", units);
+  return Turn{{entry::Placed{units}}, {}, {}};
+}
+
+Turn vacate(const Book&, const Units& units) {
+  return {{entry::Vacated{units}}, {}, {}};
+}
+
+}  // namespace holon::holdings

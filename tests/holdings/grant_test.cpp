@@ -1,0 +1,358 @@
+// A grant between one parent and one child, step by step.
+#include <gtest/gtest.h>
+
+#include "holdings/check.hpp"
+#include "holdings/grant.hpp"
+
+namespace holon::holdings {
+namespace {
+
+constexpr Peer kChild{7};
+
+Units units(const char* text) {
+  return *Idset::parse(text);
+}
+
+// A parent with units 0 to 7, and a child that has nothing yet.
+struct Pair {
+  Book parent = *commit({}, {{entry::Granted{units("0-7"), kTimeMax}}, {}, {}});
+  Book child;
+
+  // Both write and send until nobody says anything more.
+  void at_parent(const Turn& turn) {
+    parent = *commit(parent, turn);
+    for (const Sent& sent : turn.sent)
+      if (sent.to == kChild) at_child(receive(child, kParent, sent.message, 0));
+  }
+  void at_child(const Turn& turn) {
+    child = *commit(child, turn);
+    for (const Sent& sent : turn.sent)
+      if (sent.to == kParent) at_parent(receive(parent, kChild, sent.message, 0));
+  }
+  void give(const char* text, Time until = kTimeMax) {
+    at_parent(*extend(parent, kChild, {.units = units(text), .until = until}));
+  }
+  std::optional<Breach> breach() const {
+    return check({{"/", std::nullopt, kParent, parent}, {"/7", 0, kChild, child}});
+  }
+  const Link& down() const { return link_to(parent, kChild); }
+  const Link& up() const { return link_to(child, kParent); }
+};
+
+template <class Wanted>
+const Wanted* only(const Turn& turn) {
+  return turn.sent.size() == 1 ? std::get_if<Wanted>(&turn.sent.front().message) : nullptr;
+}
+
+TEST(Grant, GivesUnitsInTwoPhases) {
+  Pair pair;
+  const Turn offer = *extend(pair.parent, kChild, {.units = units("0-3"), .until = 500});
+  pair.parent = *commit(pair.parent, offer);
+  EXPECT_EQ(units_in(pair.down(), State::offered), units("0-3"));
+  EXPECT_EQ(free_in(pair.parent), units("4-7"));
+  pair.at_child(receive(pair.child, kParent, offer.sent.front().message, 0));
+  EXPECT_EQ(units_in(pair.down(), State::held), units("0-3"));
+  EXPECT_EQ(free_in(pair.child), units("0-3"));
+  EXPECT_EQ(pair.down().epoch, 1u);
+  EXPECT_EQ(pair.up().epoch, 1u);
+  EXPECT_EQ(until_of(pair.child, units("1")), 500);
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, UnitsComeFreeWhenTheParentsOwnAgentsSaySo) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*release(pair.child, {.units = units("2,3")}));
+  EXPECT_EQ(units_of(pair.up()), units("0-1"));
+  EXPECT_EQ(to_clear(pair.down()), units("2-3"));
+  EXPECT_EQ(free_in(pair.parent), units("4-7"));
+  pair.at_parent(*gone(pair.parent, kChild, units("2")));
+  EXPECT_EQ(free_in(pair.parent), units("2,4-7"));
+  EXPECT_FALSE(gone(pair.parent, kChild, units("1")));  // it is held
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, WhatAJobHasIsNeitherGivenNorReleased) {
+  Pair pair;
+  pair.at_parent(*place(pair.parent, units("5")));
+  EXPECT_FALSE(extend(pair.parent, kChild, {.units = units("4-5")}));
+  pair.give("0-1");
+  pair.at_child(*place(pair.child, units("1")));
+  EXPECT_FALSE(release(pair.child, {.units = units("1")}));
+  pair.at_child(vacate(pair.child, units("1")));
+  EXPECT_TRUE(release(pair.child, {.units = units("1")}));
+}
+
+TEST(Grant, TermsNest) {
+  Pair pair;
+  pair.parent = *commit({}, {{entry::Granted{units("0-7"), 1000}}, {}, {}});
+  EXPECT_FALSE(extend(pair.parent, kChild, {.units = units("0"), .until = 1001}));
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("0"), .until = 600, .notice = 60}));
+  EXPECT_FALSE(extend(pair.child, Peer{1}, {.units = units("0"), .until = 601}));
+  EXPECT_FALSE(extend(pair.child, Peer{1}, {.units = units("0"), .until = 600, .notice = 61}));
+  EXPECT_TRUE(extend(pair.child, Peer{1}, {.units = units("0"), .until = 600, .notice = 60}));
+}
+
+TEST(Grant, ARepeatedDeltaGetsItsFirstAnswer) {
+  Pair pair;
+  pair.give("0-1");
+  Extend again{.op = 1, .from = 0, .units = units("0-1")};
+  EXPECT_TRUE(only<Taken>(receive(pair.child, kParent, again, 0)));
+  again.units = units("6");  // whatever it says now
+  const Turn turn = receive(pair.child, kParent, again, 0);
+  EXPECT_TRUE(only<Taken>(turn));
+  EXPECT_TRUE(turn.entries.empty());
+}
+
+TEST(Grant, ADeltaFromAnotherEpochChangesNothing) {
+  Pair pair;
+  pair.give("0-1");
+  const Turn forged =
+      receive(pair.parent, kChild, Release{.op = 9, .from = 5, .units = units("0")}, 0);
+  EXPECT_TRUE(only<Stale>(forged));
+  EXPECT_TRUE(forged.entries.empty());
+  const Turn ahead =
+      receive(pair.child, kParent, Extend{.op = 9, .from = 5, .units = units("2")}, 0);
+  EXPECT_TRUE(only<Hello>(ahead));
+  EXPECT_TRUE(ahead.entries.empty());
+}
+
+TEST(Grant, WhatAChildDoesNotHoldIsNotReleasedByIt) {
+  Pair pair;
+  pair.give("0-1");
+  pair.at_parent(*extend(pair.parent, Peer{8}, {.units = units("2")}));
+  const Turn turn =
+      receive(pair.parent, kChild, Release{.op = 9, .from = 1, .units = units("2")}, 0);
+  EXPECT_TRUE(only<Stale>(turn));
+  EXPECT_TRUE(turn.entries.empty());
+  EXPECT_TRUE(
+      receive(pair.parent, Peer{99}, Release{.op = 1, .units = units("2")}, 0).sent.empty());
+}
+
+TEST(Grant, AnExtendAndAReleaseThatCrossAreSettledForTheParent) {
+  Pair pair;
+  pair.give("0-1");
+  const Turn offer = *extend(pair.parent, kChild, {.units = units("2")});
+  const Turn giving = *release(pair.child, {.units = units("0")});
+  pair.parent = *commit(pair.parent, offer);
+  pair.child = *commit(pair.child, giving);
+  EXPECT_FALSE(pair.breach());
+  const Turn late = receive(pair.parent, kChild, giving.sent.front().message, 0);
+  EXPECT_TRUE(only<Stale>(late));
+  pair.at_child(receive(pair.child, kParent, offer.sent.front().message, 0));
+  EXPECT_EQ(units_in(pair.up(), State::draining), units("0"));
+  EXPECT_EQ(units_of(pair.down()), units("0-2"));
+  pair.at_child(receive(pair.child, kParent, late.sent.front().message, 0));  // nothing any more
+  pair.at_child(*release(pair.child, {.units = units("0")}));
+  EXPECT_EQ(units_of(pair.up()), units("1-2"));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, ARecallSaysAtOnceWhatComesWhen) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*place(pair.child, units("1")));
+  const Turn asked =
+      *recall(pair.parent, kChild, {.units = units("0-1"), .by = 90, .why = "job 5"});
+  pair.parent = *commit(pair.parent, asked);
+  const Turn answer = receive(pair.child, kParent, asked.sent.front().message, 30);
+  const Will* will = only<Will>(answer);
+  ASSERT_TRUE(will);
+  EXPECT_EQ(will->units, (std::vector<Due>{{units("0"), 30}, {units("1"), 90}}));
+  pair.at_child(answer);
+  EXPECT_EQ(units_in(pair.up(), State::asked_back), units("0-1"));
+  EXPECT_EQ(units_in(pair.down(), State::draining), units("0-1"));
+  EXPECT_EQ(free_in(pair.child), units("2-3"));  // no job begins on what is asked back
+  pair.at_child(*release(pair.child, {.units = units("0")}));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, AFencedChildLearnsSoWhenItIsBack) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*place(pair.child, units("1")));
+  pair.at_child(*extend(pair.child, Peer{1}, {.units = units("2")}));  // the grandchild is silent
+  pair.parent = *commit(pair.parent, fence(pair.parent, kChild, "silent"));
+  EXPECT_FALSE(pair.breach());
+  EXPECT_EQ(free_in(pair.parent), units("4-7"));
+  pair.parent = *commit(pair.parent, *gone(pair.parent, kChild, units("0-3")));
+  const Turn stale =
+      receive(pair.parent, kChild, Release{.op = 9, .from = 1, .units = units("0")}, 0);
+  EXPECT_TRUE(only<Fenced>(stale));
+  const Turn back = receive(pair.parent, kChild, hello(pair.child).sent.front().message, 0);
+  ASSERT_TRUE(only<Fenced>(back));
+  const Turn learned = receive(pair.child, kParent, back.sent.front().message, 0);
+  ASSERT_EQ(learned.sent.size(), 2u);  // the grandchild hears of it, and the parent gets a hello
+  EXPECT_EQ(learned.sent[0].to, Peer{1});
+  pair.at_child(learned);
+  EXPECT_TRUE(units_of(pair.up()).empty());
+  EXPECT_TRUE(pair.child.busy.empty());
+  EXPECT_TRUE(given_by(pair.child).empty());
+  pair.give("0-1");
+  EXPECT_EQ(free_in(pair.child), units("0-1"));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, HelloSettlesWhatWasLost) {
+  Pair pair;
+  const Turn offer = *extend(pair.parent, kChild, {.units = units("0")});
+  pair.parent = *commit(pair.parent, offer);  // and the message is lost
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(units_in(pair.down(), State::held), units("0"));
+  pair.child = *commit(pair.child, *release(pair.child, {.units = units("0"), .back_at = 400}));
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(to_clear(pair.down()), units("0"));
+  EXPECT_EQ(pair.down().loans, (std::vector<Due>{{units("0"), 400}}));
+  EXPECT_EQ(pair.up().loans, pair.down().loans);
+}
+
+TEST(Grant, ALoanIsOverWhenItsUnitsComeAgain) {
+  Pair pair;
+  pair.give("0-1");
+  pair.at_child(*release(pair.child, {.units = units("0-1"), .back_at = 400}));
+  pair.at_parent(*gone(pair.parent, kChild, units("0-1")));
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("1"), .source = Source::returned}));
+  EXPECT_EQ(pair.up().loans, (std::vector<Due>{{units("0"), 400}}));
+  EXPECT_EQ(pair.up().loans, pair.down().loans);
+}
+
+TEST(Grant, ASpareTakesThePlaceOfASickUnit) {
+  Pair pair;
+  pair.give("0-1");
+  pair.at_child(*place(pair.child, units("1")));
+  pair.at_parent(*extend(pair.parent, kChild,
+                         {.units = units("2"), .source = Source::spare, .replaces = units("1")}));
+  EXPECT_EQ(units_of(pair.up()), units("0,2"));
+  EXPECT_EQ(units_in(pair.down(), State::lost), units("1"));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, AChildThatIsEndingTakesNothing) {
+  Pair pair;
+  pair.at_child(close(pair.child));
+  pair.give("0-1");
+  EXPECT_TRUE(units_of(pair.down()).empty());
+  EXPECT_EQ(free_in(pair.parent), units("0-7"));
+  EXPECT_EQ(pair.up().epoch, pair.down().epoch);
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, AnAskIsAnsweredOnce) {
+  Pair pair;
+  pair.give("0");
+  const Turn asked = ask(pair.child, {.jobspec = "node", .min = 1, .max = 2});
+  pair.child = *commit(pair.child, asked);
+  const Message& question = asked.sent.front().message;
+  const Op op = std::get<Ask>(question).op;
+  ASSERT_TRUE(receive(pair.parent, kChild, question, 0).heard);
+  pair.at_parent(answer(pair.parent, kChild, op, Promise{op, 300}));
+  EXPECT_TRUE(only<Promise>(receive(pair.parent, kChild, question, 0)));
+  EXPECT_TRUE(only<Promise>(answer(pair.parent, kChild, op, No{op, "no", ""})));
+  // An ask that got units: the extend comes again, and changes nothing.
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("1"), .answers = op + 1}));
+  const Turn twice = receive(pair.parent, kChild, Ask{.op = op + 1}, 0);
+  ASSERT_TRUE(only<Extend>(twice));
+  EXPECT_TRUE(only<Taken>(receive(pair.child, kParent, *only<Extend>(twice), 0)));
+}
+
+TEST(Grant, ALeaseThatComesLateIsNotTaken) {
+  Pair pair;
+  pair.at_parent(lease(pair.parent, kChild, 700));
+  const Lease first = pair.up().lease;
+  pair.at_parent(lease(pair.parent, kChild, 900));
+  EXPECT_TRUE(receive(pair.child, kParent, first, 0).entries.empty());
+  EXPECT_EQ(pair.up().lease.until, 900);
+}
+
+TEST(Grant, TheLast64AnswersAreKept) {
+  Pair pair;
+  for (int i = 0; i < 70; ++i) {
+    pair.give("0");
+    pair.at_child(*release(pair.child, {.units = units("0")}));
+    pair.at_parent(*gone(pair.parent, kChild, units("0")));
+  }
+  EXPECT_EQ(pair.up().kept.size(), 64u);
+  EXPECT_EQ(pair.down().kept.size(), 64u);
+  // One that is older is known by its epoch.
+  const Turn old = receive(pair.child, kParent, Extend{.op = 1, .from = 0, .units = units("0")}, 0);
+  EXPECT_TRUE(old.entries.empty());
+}
+
+// ---- histories
+
+struct Written : Pair {
+  std::vector<Journal> journals{
+      {"/", std::nullopt, kParent, {{0, entry::Granted{units("0-7"), kTimeMax}}}},
+      {"/7", 0, kChild, {}}};
+  Time now = 0;
+
+  void write(std::size_t journal, const Turn& turn) {
+    for (const Entry& entry : turn.entries) journals[journal].entries.push_back({++now, entry});
+  }
+  // Gives unit 0, takes it back, and gives it to another child.
+  Written() {
+    const Turn offer = *extend(parent, kChild, {.units = units("0")});
+    parent = *commit(parent, offer);
+    write(0, offer);
+    const Turn taking = receive(child, kParent, offer.sent.front().message, 0);
+    child = *commit(child, taking);
+    write(1, taking);
+    for (const Turn& turn : {receive(parent, kChild, taking.sent.front().message, 0)}) {
+      parent = *commit(parent, turn);
+      write(0, turn);
+    }
+    const Turn giving = *release(child, {.units = units("0")});
+    write(1, giving);
+    const Turn taken = receive(parent, kChild, giving.sent.front().message, 0);
+    parent = *commit(parent, taken);
+    write(0, taken);
+    const Turn clear = *gone(parent, kChild, units("0"));
+    parent = *commit(parent, clear);
+    write(0, clear);
+    write(0, *extend(parent, Peer{8}, {.units = units("0")}));
+  }
+};
+
+TEST(History, ThatIsSoundHasNoBreach) {
+  EXPECT_FALSE(check_history(Written().journals));
+}
+
+TEST(History, ClocksMayDiffer) {
+  Written written;
+  for (Recorded& recorded : written.journals[1].entries) recorded.time += 1000;
+  EXPECT_FALSE(check_history(written.journals));
+}
+
+TEST(History, AUnitGivenBeforeItWasGoneIsNamed) {
+  Written written;
+  auto& entries = written.journals[0].entries;
+  std::erase_if(entries, [](const Recorded& recorded) {
+    return std::holds_alternative<entry::Gone>(recorded.entry);
+  });
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/");
+  EXPECT_EQ(breach->entry, entries.size() - 1);
+  EXPECT_EQ(breach->breach.what, "offered: units that are not free");
+}
+
+TEST(History, AnAnswerToNothingIsNamed) {
+  Written written;
+  written.journals[1].entries.clear();
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 3);
+  EXPECT_EQ(breach->breach.what, "settled: it answers what the other side has never written");
+}
+
+TEST(History, AReleaseThatTheParentHasForgottenIsNamed) {
+  Written written;
+  written.journals[0].entries.resize(3);  // up to `settled`
+  written.journals[1].entries.push_back({99, entry::Acked{1}});
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/7");
+}
+
+}  // namespace
+}  // namespace holon::holdings

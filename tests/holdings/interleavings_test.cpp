@@ -1,0 +1,234 @@
+// All that three instances, three units and an unkind network can do within some bounds: nothing of
+// it breaks an invariant, and faults planted on purpose are found.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <deque>
+#include <unordered_set>
+
+#include "base/checksum.hpp"
+#include "tests/holdings/small_tree.hpp"
+
+namespace holon::holdings {
+namespace {
+
+// Does nothing happen any more if nobody begins anything, and nothing fails?
+bool rests(const SmallTree& tree, const std::vector<Move>& moves) {
+  return std::none_of(moves.begin(), moves.end(),
+                      [&](const Move& move) { return move.after.left == tree.left; });
+}
+
+struct Explored {
+  std::size_t states = 0;
+  std::string trouble;             // the first; "": none
+  std::vector<std::string> story;  // the moves that lead to it
+};
+
+// Breadth first, each state once: the first trouble has the shortest story.
+class Exploration {
+ public:
+  Exploration(const SmallTree& begin, const Code& code, std::size_t most)
+      : code_(code), most_(most) {
+    add(begin, "", 0);
+  }
+
+  Explored run() {
+    while (!open_.empty() && found_.trouble.empty() && found_.states < most_) {
+      const auto [tree, at] = std::move(open_.front());
+      open_.pop_front();
+      std::vector<Move> moves = moves_from(tree, code_);
+      judge(tree, at, rests(tree, moves));
+      for (Move& move : moves) add(std::move(move.after), std::move(move.name), at);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct Past {
+    std::string move;
+    std::size_t before = 0;
+  };
+  struct Open {
+    SmallTree tree;
+    std::size_t at;
+  };
+
+  void add(SmallTree tree, std::string move, std::size_t before) {
+    if (!seen_.insert(checksum(bytes_of(tree))).second) return;
+    ++found_.states;
+    past_.push_back({std::move(move), before});
+    open_.push_back({std::move(tree), past_.size() - 1});
+  }
+  void judge(const SmallTree& tree, std::size_t at, bool at_rest) {
+    found_.trouble = trouble_in(tree, at_rest);
+    if (found_.trouble.empty()) return;
+    for (; at != 0; at = past_[at].before)
+      found_.story.insert(found_.story.begin(), past_[at].move);
+  }
+
+  const Code& code_;
+  std::size_t most_;
+  std::deque<Open> open_;
+  std::unordered_set<std::uint64_t> seen_;
+  std::vector<Past> past_;
+  Explored found_;
+};
+
+std::string told(const Explored& explored) {
+  std::string text = explored.trouble;
+  for (const std::string& move : explored.story) text += "\n  " + move;
+  return text;
+}
+
+void expect_sound(const SmallTree& tree) {
+  const Explored explored = Exploration(tree, {}, 1'000'000).run();
+  EXPECT_LT(explored.states, 1'000'000u) << "not all of them were tried";
+  EXPECT_EQ(explored.trouble, "") << told(explored);
+  testing::Test::RecordProperty("states", std::to_string(explored.states));
+}
+
+constexpr Bounds kDuplicates{.acts = 2, .repeats = 2, .cuts = 0, .crashes = 0, .jobs = 0};
+constexpr Bounds kLosses{.acts = 2, .repeats = 0, .cuts = 1, .crashes = 1, .jobs = 0};
+constexpr Bounds kJobs{.acts = 2, .repeats = 1, .cuts = 0, .crashes = 0, .jobs = 1};
+
+constexpr Bounds kDeep{.acts = 3, .repeats = 0, .cuts = 0, .crashes = 0, .jobs = 0};
+
+TEST(Interleavings, OfThreeActsAreSound) {
+  expect_sound(fork_of_three(kDeep));
+  expect_sound(chain_of_three(kDeep));
+}
+TEST(Interleavings, OfAForkAreSoundThoughMessagesComeTwice) {
+  expect_sound(fork_of_three(kDuplicates));
+}
+TEST(Interleavings, OfAForkAreSoundThoughMessagesAreLostAndInstancesDie) {
+  expect_sound(fork_of_three(kLosses));
+}
+TEST(Interleavings, OfAForkAreSoundWhileJobsRun) {
+  expect_sound(fork_of_three(kJobs));
+}
+TEST(Interleavings, OfAChainAreSoundThoughMessagesComeTwice) {
+  expect_sound(chain_of_three(kDuplicates));
+}
+TEST(Interleavings, OfAChainAreSoundThoughMessagesAreLostAndInstancesDie) {
+  expect_sound(chain_of_three(kLosses));
+}
+TEST(Interleavings, OfAChainAreSoundWhileJobsRun) {
+  expect_sound(chain_of_three(kJobs));
+}
+
+// Takes minutes: the target soak_holdings runs it.
+constexpr Bounds kSoak{.acts = 6, .repeats = 1, .cuts = 1, .crashes = 1, .jobs = 1};
+TEST(Interleavings, DISABLED_SoakOfAFork) {
+  const Explored explored = Exploration(fork_of_three(kSoak), {}, 500'000).run();
+  EXPECT_EQ(explored.trouble, "") << told(explored);
+}
+TEST(Interleavings, DISABLED_SoakOfAChain) {
+  const Explored explored = Exploration(chain_of_three(kSoak), {}, 500'000).run();
+  EXPECT_EQ(explored.trouble, "") << told(explored);
+}
+
+// Long walks, of which only the ends are chosen at random, through the same states.
+RC_GTEST_PROP(Interleavings, OfLongWalksAreSoundAndSoAreTheirJournals, ()) {
+  const Bounds many{.acts = 20, .repeats = 10, .cuts = 5, .crashes = 5, .jobs = 10};
+  SmallTree tree = *rc::gen::arbitrary<bool>() ? fork_of_three(many) : chain_of_three(many);
+  tree.keeps_journals = true;
+  std::vector<Move> moves = moves_from(tree, {});
+  for (int i = 0; i < 200 && !moves.empty(); ++i) {
+    const auto chosen = *rc::gen::inRange<std::size_t>(0, moves.size());
+    tree = std::move(moves[chosen].after);
+    moves = moves_from(tree, {});
+    const std::string trouble = trouble_in(tree, rests(tree, moves));
+    RC_ASSERT(trouble == "");
+  }
+  const auto breach = check_history(journals_of(tree));
+  if (breach) RC_FAIL(breach->breach.path + ": " + breach->breach.what);
+}
+
+// ---- faults planted on purpose
+
+void expect_found(const char* fault, const Code& code, const std::vector<SmallTree>& trees) {
+  for (const SmallTree& tree : trees) {
+    const Explored explored = Exploration(tree, code, 300'000).run();
+    EXPECT_NE(explored.trouble, "")
+        << fault << " was not found in " << explored.states << " states";
+  }
+}
+void expect_found(const char* fault, const Code& code, Bounds bounds) {
+  expect_found(fault, code, {fork_of_three(bounds), chain_of_three(bounds)});
+}
+
+template <class Wanted>
+const Wanted* entry_in(const Turn& turn) {
+  for (const Entry& entry : turn.entries)
+    if (const auto* found = std::get_if<Wanted>(&entry)) return found;
+  return nullptr;
+}
+
+TEST(PlantedFaults, ADeltaAppliedTwiceIsFound) {
+  Code code;
+  code.receive = [](const Book& book, Peer from, const Message& message) {
+    Book forgetful = book;
+    Message fresh = message;
+    if (auto* extend = std::get_if<Extend>(&fresh)) {
+      forgetful.links[kParent].kept.clear();
+      extend->from = link_to(book, kParent).epoch;
+    }
+    return receive(forgetful, from, fresh, 0);
+  };
+  expect_found("a delta applied twice", code, kDuplicates);
+}
+
+TEST(PlantedFaults, AnEpochSkippedIsFound) {
+  Code code;
+  code.commit = [](const Book& book, const Turn& turn) {
+    auto after = commit(book, turn);
+    if (after && entry_in<entry::Took>(turn)) ++after->links[kParent].epoch;
+    return after;
+  };
+  expect_found("an epoch skipped", code, kDuplicates);
+}
+
+TEST(PlantedFaults, ALentUnitThatIsNotReturnedIsFound) {
+  Code code;
+  code.commit = [](const Book& book, const Turn& turn) {
+    auto after = commit(book, turn);
+    const auto* returned = entry_in<entry::Returned>(turn);
+    if (!after || !returned) return after;
+    for (Holding& holding : after->links[returned->child].holdings)
+      if (holding.state == State::returned) holding.state = State::held;
+    return after;
+  };
+  expect_found("a lent unit not returned", code, kDuplicates);
+}
+
+TEST(PlantedFaults, AFenceThatTheChildIgnoresIsFound) {
+  Code code;
+  code.commit = [](const Book& book, const Turn& turn) {
+    auto after = commit(book, turn);
+    if (after && entry_in<entry::Learned>(turn))
+      after->links[kParent].holdings = link_to(book, kParent).holdings;
+    return after;
+  };
+  expect_found("a fence ignored by the child", code, kLosses);
+}
+
+TEST(PlantedFaults, AFenceThatTheAgentsIgnoreIsFound) {
+  Code code;
+  code.heeds_bar = false;
+  expect_found("a fence ignored by the agents", code,
+               {.acts = 2, .repeats = 0, .cuts = 0, .crashes = 0, .jobs = 1});
+}
+
+TEST(PlantedFaults, AUnitFreedOnTheWordOfTheChildAloneIsFound) {
+  Code code;
+  code.commit = [](const Book& book, const Turn& turn) {
+    auto after = commit(book, turn);
+    if (const auto* returned = entry_in<entry::Returned>(turn); after && returned)
+      after = fold(*after, entry::Gone{returned->child, returned->release.units});
+    return after;
+  };
+  expect_found("a unit freed on the child's word alone", code, kJobs);
+}
+
+}  // namespace
+}  // namespace holon::holdings
