@@ -9,7 +9,7 @@ namespace {
 
 const std::vector<std::string> kFolders = {
     "base", "batch",  "pmi",      "resource", "qmanager", "policy", "sim",  "transport", "launch",
-    "msg",  "client", "instance", "cli",      "tests",    "bench",  "docs", "scripts",   "world"};
+    "msg",  "client", "instance", "cli",      "tests",    "bench",  "docs", "scripts",   "world", "web"};
 
 TEST(Pages, EveryFolderSaysWhatItIs) {
   for (const auto& folder : kFolders) {
