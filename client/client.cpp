@@ -131,7 +131,7 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
-Result<Client> Client::connect(const Address& address) {
+Result<Reached> reach_instance(const Address& address) {
   const auto found = address.uri.empty() ? find_instance() : address.uri;
   if (!found) return tl::unexpected(found.error());
   const auto uri = uri_of(*found);
@@ -157,8 +157,15 @@ Result<Client> Client::connect(const Address& address) {
     target = std::move(*absolute);
   }
   const bool may_have_own = address.path.empty() && (*keyed || is_of_another_user(uri));
-  Client made(std::make_unique<Parts>(Parts{std::move(*client), std::move(target), address.on_wait,
-                                            may_have_own, address.patience}));
+  return Reached{std::move(*client), std::move(target), may_have_own};
+}
+
+Result<Client> Client::connect(const Address& address) {
+  auto reached = reach_instance(address);
+  if (!reached) return tl::unexpected(reached.error());
+  Client made(
+      std::make_unique<Parts>(Parts{std::move(reached->client), std::move(reached->path),
+                                    address.on_wait, reached->may_have_own, address.patience}));
   if (auto gone = made.parts_->go_to_own(false); !gone) return tl::unexpected(gone.error());
   return made;
 }

@@ -27,6 +27,17 @@ inline bool has_ended(const std::string& uri) {
   return !listens && !may_come_back(uri);
 }
 
+// A connection to the instance of an address.
+struct Reached {
+  transport::BlockingClient client;
+  std::string path;  // that of the address, absolute; "": it has none
+  // No instance was named, and the one connected to is another user's, which may have made one of
+  // this user's own.
+  bool may_have_own = false;
+};
+// Errors: those of Client::connect().
+Result<Reached> reach_instance(const Address& address);
+
 struct Client::Parts {
   transport::BlockingClient client;
   std::string path;

@@ -68,7 +68,7 @@ function(holon_unity target size)
 endfunction()
 
 # Folders that wait for the kernel, a disk or a person: -O3 makes them no faster than -O2, only slower to compile.
-set(holon_folders_that_wait pmi transport msg launch client instance)
+set(holon_folders_that_wait pmi transport msg launch client web instance)
 # What runs once for a command that a person has typed, or once as an instance begins: -O1 takes three quarters of
 # the time that -O2 takes to compile it.
 set(holon_folders_that_run_once batch config starter cli)

@@ -5,7 +5,7 @@ list(REMOVE_ITEM modules holon_cli)  # the command line is for people
 install(TARGETS ${modules} EXPORT holonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS holon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES ${CMAKE_BINARY_DIR}/libexec/holon/slurm/srun DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/holon/slurm)
-foreach(folder base batch pmi resource qmanager policy holdings sim config starter transport launch msg client instance)
+foreach(folder base batch pmi resource qmanager policy holdings sim config starter transport launch msg client web instance)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION include/holon FILES_MATCHING PATTERN "*.hpp")
 endforeach()
 install(EXPORT holonTargets NAMESPACE holon:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/holon)

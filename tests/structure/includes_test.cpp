@@ -33,12 +33,13 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"starter", {"base"}},
     {"msg", {"base", "transport"}},
     {"client", {"base", "transport", "msg"}},
+    {"web", {"base", "transport", "msg", "client"}},
     {"instance",
      {"base", "batch", "pmi", "resource", "qmanager", "policy", "config", "starter", "transport",
       "launch", "msg"}},
     {"cli",
      {"base", "batch", "pmi", "resource", "qmanager", "policy", "holdings", "sim", "config",
-      "transport", "launch", "msg", "client", "instance"}},
+      "transport", "launch", "msg", "client", "web", "instance"}},
     {"world", {"base", "batch", "resource", "config", "transport", "launch", "msg", "instance"}},
 };
 
@@ -155,7 +156,8 @@ TEST(Includes, PureFoldersHaveNoInputOutputThreadOrClock) {
 
 TEST(Includes, OnlyTheDriversReadAClock) {
   const std::regex reads_clock(R"((system_clock|steady_clock|high_resolution_clock)::now\()");
-  const std::set<std::string> drivers = {"sim", "transport", "launch", "instance", "client", "cli"};
+  const std::set<std::string> drivers = {"sim",    "transport", "launch", "instance",
+                                         "client", "cli",       "web"};
   for (const auto& [folder, may_use] : kMayUse) {
     if (drivers.contains(folder)) continue;
     for (const auto& file : files_in(folder, kCode))

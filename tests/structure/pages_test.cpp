@@ -10,7 +10,7 @@ namespace {
 const std::vector<std::string> kFolders = {
     "base",  "batch",     "pmi",    "resource", "qmanager", "policy",   "holdings",
     "sim",   "transport", "launch", "msg",      "client",   "instance", "cli",
-    "tests", "bench",     "docs",   "scripts",  "world",    "python"};
+    "tests", "bench",     "docs",   "scripts",  "world",    "python",   "web"};
 
 TEST(Pages, EveryFolderSaysWhatItIs) {
   for (const auto& folder : kFolders) {

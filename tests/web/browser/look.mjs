@@ -1,0 +1,186 @@
+// Looks at the live page in Debian's chromium, as a person would, and tells what it saw: a line of JSON for each check,
+// {"check", "good", "seen"}. Arguments: the page's address, that to change things at, a folder for pictures ("-": none), and
+// the folder of npm's packages.
+import { createRequire } from 'node:module';
+import { mkdirSync } from 'node:fs';
+
+const [address, writeAddress, pictures, modules] = process.argv.slice(2);
+const require = createRequire(`${modules}/`);
+const puppeteer = require('puppeteer-core');
+const axe = require.resolve('axe-core/axe.min.js');
+
+let bad = 0;
+const check = (name, good, seen = '') => {
+  if (!good) bad++;
+  console.log(JSON.stringify({ check: name, good: Boolean(good), seen }));
+};
+const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'], headless: true });
+process.on('exit', () => browser.process()?.kill());
+const page = await browser.newPage();
+const asked = [], errors = [];
+let bytes = 0;
+page.on('request', request => asked.push(request.url()));
+page.on('response', async response => { bytes += Number(response.headers()['content-length'] || 0); });
+page.on('pageerror', error => errors.push(error.message));
+page.on('console', message => { if (message.type() === 'error' && !message.text().includes('status of 400')) errors.push(message.text()); });
+
+const wait = (what, test, ...args) => page.waitForFunction(test, { timeout: 20000 }, ...args).then(() => true, () => { console.log(JSON.stringify({ check: what, good: false, seen: 'not in 20 s' })); bad++; return false; });
+const text = selector => page.$eval(selector, element => element.innerText).catch(() => '');
+const has = (selector, words) => wait(`${selector} has ${words}`, (selector, words) => document.querySelector(selector)?.innerText.includes(words), selector, words);
+const picture = async name => { if (pictures !== '-') { mkdirSync(pictures, { recursive: true }); await page.screenshot({ path: `${pictures}/${name}.png` }); } };
+const accessible = async name => {
+  await page.evaluate(await (await import('node:fs/promises')).readFile(axe, 'utf8'));
+  const found = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+  check(`axe: ${name}`, found.violations.length === 0, found.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' | ')}`));
+};
+const settle = () => new Promise(done => setTimeout(done, 700));  // for pictures: nothing that is checked depends on it
+// A row of the list with these words in it.
+const row = words => page.evaluateHandle(words => [...document.querySelectorAll('.space [role=row]')].find(row => row.innerText.includes(words)) || null, words);
+const chooseRow = async words => {
+  await wait(`a row with ${words}`, words => [...document.querySelectorAll('.space [role=row]')].some(row => row.innerText.includes(words)), words);
+  await (await row(words)).asElement().click();
+};
+
+// ---- first paint ----
+await page.setViewport({ width: 1280, height: 720 });
+await page.goto(address);
+await has('.status', 'running');
+const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1);
+check('first paint', paint > 0 && paint < 10000, paint);
+check('bytes of the page', bytes > 0 && bytes < 120 * 1024, bytes);
+
+// ---- A to E, and failures ----
+await has('.status', '8 cores');
+check('A: counts', /\d+\s+running/.test(await text('.status')) && /\d+\s+failed/.test(await text('.status')), await text('.status'));
+await has('#tree', 'inner');
+await wait('C: bars', () => window.holonTime?.data?.bars.length > 3);
+check('C: real nodes', await page.evaluate(() => window.holonTime.data.rows.length) >= 2, await page.evaluate(() => JSON.stringify(window.holonTime.data.rows)));
+check('C: something is drawn', await page.evaluate(() => [...document.querySelectorAll('.time canvas')].pop().toDataURL().length) > 2000);
+await has('.list', 'waiter');
+await has('.failures', 'No such dataset');
+check('F: three kinds', await page.$$eval('.failures li', all => all.length) >= 3, await text('.failures'));
+check('F: markup is text', (await text('.failures')).includes('<script>'));
+check('no button without the right', !(await page.$('.failures .act')));
+await settle();
+await picture('1280');
+await accessible('1280');
+
+// ---- a selection ----
+await chooseRow('waiter');
+await has('#detail', 'Why it waits');
+check('D: why', (await text('#detail')).includes('Why it waits'), await text('#detail'));
+await picture('waiting');
+await chooseRow('loader');
+await has('#detail', 'No such dataset');
+check('D: life', (await text('#detail .life')).includes('running'), await text('#detail .life'));
+await picture('failed');
+await accessible('selected');
+
+// ---- filters and keys ----
+await page.keyboard.press('Escape');
+await page.keyboard.press('/');
+await page.keyboard.type('failed');
+await wait('the filter leaves the failed ones', () => { const rows = [...document.querySelectorAll('.space [role=row]')]; return rows.length > 0 && rows.every(row => row.innerText.includes('failed')); });
+await page.keyboard.type(' exit:x');
+await has('.list', 'exit:');
+await page.evaluate(() => { const field = document.querySelector('#filter'); field.value = ''; field.dispatchEvent(new Event('input', { bubbles: true })); });
+await has('.list', 'waiter');
+await page.keyboard.press('Escape');
+for (const rows of ['jobs', 'instances', 'users']) {
+  await page.keyboard.press('r');
+  await wait(`rows: ${rows}`, rows => window.holonTime.what?.includes(rows) && window.holonTime.data.bars.length > 0, rows);
+  await settle();
+  await picture(`rows-${rows}`);
+}
+await page.keyboard.press('r');
+await page.keyboard.press('c');
+await wait('colour: user', () => window.holonTime.data?.colours.length && !window.holonTime.data.colours.includes('completed'));
+for (let i = 0; i < 4; i++) await page.keyboard.press('c');
+await page.keyboard.press('?');
+check('help', await page.$('.help'));
+await picture('help');
+await page.keyboard.press('Escape');
+await page.keyboard.press('j');
+await page.keyboard.press('j');
+await wait('j selects', () => document.querySelector('.row.chosen'));
+const span = () => page.evaluate(() => window.holonTime.window[1] - window.holonTime.window[0]);
+const before = await span();
+await page.keyboard.press('+');
+check('+ zooms', await span() < before);
+const box = await (await page.$$('.plot .u-over'))[1].boundingBox();
+const from = await page.evaluate(() => window.holonTime.window[0]);
+await page.mouse.move(box.x + 300, box.y + 60);
+await page.mouse.down();
+await page.mouse.move(box.x + 400, box.y + 60, { steps: 5 });
+await page.mouse.up();
+check('a drag moves', await page.evaluate(() => window.holonTime.window[0]) < from);
+await page.mouse.wheel({ deltaY: -240 });
+await page.keyboard.press('n');
+
+// ---- a bar and a node ----
+await page.keyboard.press('Escape');
+await wait('a bar to click', () => window.holonTime.data.bars.some(bar => bar[4] === 0));
+await settle();
+const spot = await page.evaluate(() => {
+  const view = window.holonTime, data = view.data, bar = data.bars.filter(b => b[4] === 0 && b[3] - b[2] > 2).pop() || data.bars.find(b => b[4] === 0), over = view.chart.over, lane = view.laneHeight(over.clientHeight), box = over.getBoundingClientRect();
+  const time = data.from + (bar[2] + bar[3]) / 2 * (data.to - data.from) / data.width;
+  return { x: box.left + (time - view.window[0]) / (view.window[1] - view.window[0]) * box.width, y: box.top + (bar[0] + bar[1] / 2) * lane, left: box.left - 20 };
+});
+await page.mouse.move(spot.x, spot.y);
+await wait('hovering tells', () => !document.querySelector('.tip').hidden && document.querySelector('.tip').innerText.includes(' to '));
+await picture('hover');
+await page.mouse.click(spot.x, spot.y);
+await has('#detail', 'command');
+await page.mouse.click(spot.left, spot.y);
+await has('#detail', 'jobs ended here');
+check('D: node', (await text('#detail')).includes('cores'), await text('#detail'));
+await picture('node');
+
+// ---- the child ----
+await page.keyboard.press('Escape');
+await page.click('#tree button[data-path]:not([data-path="/"])');
+await has('.status', 'inner');
+await has('.list', 'inside');
+await picture('child');
+await page.keyboard.press('Backspace');
+await has('.status', '8 cores');
+
+// ---- dark, and small ----
+await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+await settle();
+await chooseRow('loader');
+await has('#detail', 'No such dataset');
+await picture('dark');
+await accessible('dark');
+await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+await page.keyboard.press('Escape');
+await page.setViewport({ width: 600, height: 900 });
+await settle();
+await wait('600 px: nothing sideways', () => innerWidth === 600 && document.documentElement.scrollWidth <= innerWidth);
+await wait('600 px: A, B, E under each other', () => ['.status', '#tree', '.queue', '.time'].map(name => document.querySelector(name).getBoundingClientRect().top).every((top, i, all) => i === 0 || top > all[i - 1]));
+await picture('600');
+await accessible('600');
+
+// ---- with the right to change ----
+await page.setViewport({ width: 1280, height: 720 });
+await page.goto(writeAddress);
+await has('.list', 'waiter');
+await wait('the buttons', () => document.querySelector('.failures .act'));
+const all = () => page.$eval('#queue-title small', element => Number(element.innerText.replace(',', '')));
+const jobs = await all();
+await page.click('.failures .act');
+await wait('retried', jobs => Number(document.querySelector('#queue-title small').innerText.replace(',', '')) > jobs, jobs);
+await has('.said', 'holon retry');
+await picture('retried');
+await chooseRow('waiter');
+await has('#detail', 'Cancel');
+await page.click('#detail .act');
+await wait('cancelled', () => document.querySelector('#detail .state')?.innerText === 'cancelled');
+await picture('cancelled');
+await accessible('with buttons');
+
+const host = new URL(address).host;
+check('no request to another host', asked.every(url => url.startsWith('data:') || new URL(url).host === host), asked.filter(url => !url.startsWith('data:') && new URL(url).host !== host));
+check('no error of a script', errors.length === 0, errors.slice(0, 5));
+await browser.close();
+process.exit(bad ? 1 : 0);

@@ -1,0 +1,128 @@
+// The page in a real browser, with a real instance behind it: browser/look.mjs looks, presses keys
+// and clicks; each of its checks is told here. HOLON_PICTURES names a folder for pictures.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "browser_place.hpp"  // written by CMake
+#include "tests/instance/live.hpp"
+#include "web/server.hpp"
+
+namespace holon::web {
+namespace {
+
+using instance::testing::eventually;
+using instance::testing::Live;
+using nlohmann::json;
+
+// `holon web` as a process, and what it said.
+class WebProcess {
+ public:
+  explicit WebProcess(const Live& live) : file_(live.dir() + "/web.json") {
+    pid_ = fork();
+    if (pid_ != 0) return;
+    const int out = open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(out, 1);
+    setenv("HOLON_URI", live.uri().c_str(), 1);
+    execl(HOLON_BINARY, "holon", "web", "--write", "--json", nullptr);
+    _exit(127);
+  }
+  ~WebProcess() {
+    kill(pid_, SIGTERM);
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  }
+  WebProcess(const WebProcess&) = delete;
+  WebProcess& operator=(const WebProcess&) = delete;
+
+  json said() const {
+    json found;
+    eventually([&] {
+      found = json::parse(instance::testing::read_file(file_), nullptr, false);
+      return found.is_object();
+    });
+    return found;
+  }
+
+ private:
+  std::string file_;
+  pid_t pid_ = -1;
+};
+
+// A campaign with three kinds of failures, a child, a job that runs and one that waits.
+class Campaign {
+ public:
+  Campaign() : live_({"--resources", "node=2/core=4"}) {
+    const std::string gate = live_.dir() + "/gate";
+    EXPECT_EQ(mkfifo(gate.c_str(), 0600), 0);
+    holon("batch --name inner -n 2 --wrap '" HOLON_BINARY
+          " submit --name inside sh -c \"echo inside\" > /dev/null; " HOLON_BINARY
+          " job wait --all; read line < " +
+          gate + "'");
+    for (int i = 0; i < 12; ++i) holon("submit --name good sh -c 'echo fine'");
+    for (int i = 0; i < 4; ++i)
+      holon(
+          "submit --name loader sh -c 'echo loading; echo \"No such dataset: west\" >&2; exit 2'");
+    holon("submit --name '<b>evil</b>' sh -c 'echo \"<script>alert(1)</script>\" >&2; exit 1'");
+    holon("submit --name stuck -t 1s sleep 60");
+    EXPECT_TRUE(eventually([&] { return live_.jobs(true, true).size() >= 20; }));
+    holon("submit --name runner -n 4 -t 2h sh -c 'read line < " + gate + "'");
+    EXPECT_TRUE(eventually([&] {
+      int over = 0;
+      for (const auto& job : live_.jobs(true, true)) over += job.state == "INACTIVE";
+      return over >= 19;
+    }));
+    holon("submit --name waiter -n 6 -t 10m true");
+  }
+  const Live& live() const { return live_; }
+
+ private:
+  void holon(const std::string& words) const {
+    const std::string command =
+        "HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words + " > /dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+  Live live_;
+};
+
+TEST(PageInABrowser, ShowsACampaignAndItsFailuresAndChangesIt) {
+  if (!has_page()) GTEST_SKIP() << "there is no page in this build: npm or esbuild was missing";
+  const std::string modules = HOLON_BROWSER_MODULES;
+  if (modules.empty() || std::system("command -v chromium node > /dev/null") != 0)
+    GTEST_SKIP() << "there is no chromium, or npm could not fetch what drives it";
+  const Campaign campaign;
+  const WebProcess web(campaign.live());
+  const auto said = web.said();
+  ASSERT_TRUE(said.is_object());
+  const char* const pictures = std::getenv("HOLON_PICTURES");
+  const std::string command =
+      "HOME=" + campaign.live().dir() + " node " HOLON_SOURCE_DIR "/tests/web/browser/look.mjs '" +
+      said["address"].get<std::string>() + "' '" + said["write_address"].get<std::string>() + "' " +
+      (pictures != nullptr ? pictures : "-") + " " + modules + " 2>&1";
+  FILE* out = popen(command.c_str(), "r");
+  ASSERT_NE(out, nullptr);
+  int checks = 0;
+  std::array<char, 65'536> line{};
+  while (fgets(line.data(), line.size(), out) != nullptr) {
+    const auto check = json::parse(line.data(), nullptr, false);
+    if (!check.is_object()) {
+      ADD_FAILURE() << line.data();
+      continue;
+    }
+    ++checks;
+    EXPECT_TRUE(check["good"].get<bool>()) << check.dump(1);
+  }
+  EXPECT_EQ(pclose(out), 0);
+  EXPECT_GT(checks, 20);
+}
+
+}  // namespace
+}  // namespace holon::web

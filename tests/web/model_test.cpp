@@ -1,0 +1,157 @@
+// What the server knows of a tree, from the parts of its streams.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/web/jobs.hpp"
+#include "web/answers.hpp"
+
+namespace holon::web {
+namespace {
+
+using nlohmann::json;
+using testing::ended_job;
+using testing::part_with;
+using testing::running_job;
+using testing::waiting_job;
+
+TEST(Model, KnowsTheJobsOfAnInstanceAndOfThoseBelow) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10), running_job(2, 20, "n1")}, true), 100);
+  model.take("/2", part_with({waiting_job(1, 30, "/2")}, true), 100);
+  EXPECT_EQ(model.jobs_below("/", true).size(), 3u);
+  EXPECT_EQ(model.jobs_below("/2", true).size(), 1u);
+  ASSERT_NE(model.job("/2/1"), nullptr);
+  EXPECT_EQ(model.job("/2/1")->t_submit, 30);
+  EXPECT_EQ(model.job("/9/1"), nullptr);
+  EXPECT_EQ(model.job("nothing"), nullptr);
+}
+
+TEST(Model, APathThatOnlyBeginsAlikeIsNotBelow) {
+  EXPECT_TRUE(is_below("/3/7", "/3"));
+  EXPECT_TRUE(is_below("/3", "/3"));
+  EXPECT_FALSE(is_below("/31", "/3"));
+  EXPECT_TRUE(is_below("/31", "/"));
+}
+
+TEST(Model, ASnapshotTakesThePlaceOfWhatWasKnown) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10), waiting_job(2, 20)}, true), 100);
+  model.take("/", part_with({waiting_job(2, 20)}, true), 100);
+  EXPECT_EQ(model.jobs_below("/", true).size(), 1u);
+  EXPECT_EQ(model.find("/")->waiting.size(), 1u);
+}
+
+TEST(Model, TheOldestWaitEndsWithItsJob) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10), waiting_job(2, 20)}, true), 100);
+  EXPECT_EQ(model.find("/")->waiting.begin()->first, 10);
+  model.take("/", part_with({running_job(1, 50, "n1")}), 100);
+  EXPECT_EQ(model.find("/")->waiting.begin()->first, 20);
+}
+
+TEST(Model, CoresOfChildrenAreGivenUntilTheyEnd) {
+  Model model;
+  auto child = running_job(1, 10, "n1");
+  child.is_instance = true;
+  child.ncores = 4;
+  model.take("/", part_with({child}, true), 100);
+  EXPECT_EQ(model.find("/")->given, 4);
+  child.state = "INACTIVE";
+  model.take("/", part_with({child}), 100);
+  EXPECT_EQ(model.find("/")->given, 0);
+}
+
+TEST(Model, AnArrayIsDrawnByItsTasksOnceTheyAreKnown) {
+  Model model;
+  auto array = running_job(1, 10, "");
+  array.array = 1;
+  array.tasks = 2;
+  model.take("/", part_with({array}, true), 100);
+  EXPECT_EQ(model.jobs_below("/", true).size(), 1u);
+  auto task = running_job(2, 10, "n1");
+  task.array = 1;
+  task.index = 0;
+  model.take_jobs("/", {task}, 100);
+  ASSERT_EQ(model.jobs_below("/", true).size(), 1u);
+  EXPECT_EQ(model.jobs_below("/", true)[0]->id, 2u);
+  ASSERT_EQ(model.jobs_below("/", false).size(), 1u);
+  EXPECT_EQ(model.jobs_below("/", false)[0]->id, 1u);
+}
+
+TEST(Model, ForgetsTheOldestJobsThatAreOver) {
+  Model model(100);
+  std::vector<msg::JobRecord> jobs = {waiting_job(1, 1)};
+  for (std::uint64_t id = 2; id <= 1'000; ++id)
+    jobs.push_back(ended_job(id, {static_cast<Time>(id), static_cast<Time>(id) + 1}, "n1"));
+  model.take("/", part_with(jobs, true), 2'000);
+  EXPECT_LE(model.find("/")->jobs.size(), 113u);
+  EXPECT_NE(model.job("/1"), nullptr) << "it waits";
+  EXPECT_NE(model.job("/1000"), nullptr);
+  EXPECT_EQ(model.job("/2"), nullptr);
+}
+
+TEST(State, TellsOnlyWhatHasChangedSince) {
+  Model model;
+  model.take("/", part_with({}, true), 100);
+  const auto seen = model.version();
+  model.take("/1", part_with({}, true), 100);
+  const auto all = json::parse(state_json(model, {"/", 0, false, 100}));
+  const auto later = json::parse(state_json(model, {"/", seen, false, 100}));
+  EXPECT_EQ(all["instances"].size(), 2u);
+  EXPECT_TRUE(all["anew"]);
+  ASSERT_EQ(later["instances"].size(), 1u);
+  EXPECT_EQ(later["instances"][0]["path"], "/1");
+  EXPECT_FALSE(later["anew"]);
+  EXPECT_EQ(later["version"], model.version());
+}
+
+TEST(State, WhatAJobIsCalledIsTextWhateverIsInIt) {
+  Model model;
+  auto job = waiting_job(1, 10);
+  job.name = "</script><script>alert(1)</script>\xff";
+  model.take("/", part_with({job}, true), 100);
+  const auto list = list_json(model, {"/", "", 0, 10});
+  ASSERT_TRUE(list);
+  const auto parsed = json::parse(*list);
+  EXPECT_EQ(parsed["jobs"][0]["name"], "</script><script>alert(1)</script>\xef\xbf\xbd");
+}
+
+TEST(Hosts, HaveTheCoresOfRAndTheirState) {
+  msg::ResourceReply reply;
+  reply.R = R"({"version": 1, "execution": {"nodelist": ["n[1-3]"], "R_lite": [
+    {"rank": "0-1", "children": {"core": "0-7", "gpu": "0"}}, {"rank": "2", "children": {"core": "0-3"}}]}})";
+  reply.nodes_allocated = "n1";
+  reply.nodes_down = "n3";
+  reply.nodes_drained = {{"n2", "bad memory", 5, false, false}};
+  const auto hosts = hosts_of(reply);
+  ASSERT_EQ(hosts.size(), 3u);
+  EXPECT_EQ(hosts[0].cores, 8);
+  EXPECT_EQ(hosts[0].gpus, 1);
+  EXPECT_EQ(hosts[0].state, "busy");
+  EXPECT_EQ(hosts[1].state, "drained");
+  EXPECT_EQ(hosts[1].reason, "bad memory");
+  EXPECT_EQ(hosts[2].cores, 4);
+  EXPECT_EQ(hosts[2].state, "down");
+}
+
+TEST(Hosts, OfSomethingThatIsNoRAreNone) {
+  msg::ResourceReply reply;
+  for (const char* R : {"", "[]", "{", R"({"execution": 3})", R"({"execution": {"R_lite": 7}})"}) {
+    reply.R = R;
+    EXPECT_TRUE(hosts_of(reply).empty()) << R;
+  }
+}
+
+TEST(Metrics, AreOpenMetrics) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10'000)}, true), 100);
+  const std::string text = metrics_text(model);
+  EXPECT_TRUE(text.ends_with("# EOF\n"));
+  EXPECT_NE(text.find("# TYPE slurm_jobs_pending gauge\n"), std::string::npos);
+  EXPECT_NE(text.find("holon_cores{instance=\"/\"} 8\n"), std::string::npos);
+  EXPECT_NE(text.find("holon_oldest_wait_start_seconds{instance=\"/\"} 10\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holon::web

@@ -1,0 +1,252 @@
+// The server of the page beside a real instance: who may look, what comes over the stream, what the
+// questions are answered with.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/instance/live.hpp"
+#include "tests/web/visitor.hpp"
+#include "web/details.hpp"
+#include "web/server.hpp"
+
+namespace holon::web {
+namespace {
+
+using instance::testing::eventually;
+using instance::testing::Live;
+using nlohmann::json;
+using testing::get;
+using testing::Visitor;
+
+// The server in a thread of its own.
+class Served {
+ public:
+  explicit Served(const Live& live, bool write = false) {
+    client::Address address;
+    address.uri = live.uri();
+    auto observer = client::Observer::connect(address);
+    EXPECT_TRUE(observer) << to_string(observer.error());
+    WebOptions options;
+    options.write = write;
+    options.program = HOLON_BINARY;
+    auto server = WebServer::start(std::move(*observer), options);
+    EXPECT_TRUE(server) << to_string(server.error());
+    server_ = std::move(*server);
+    stop_ = server_->reactor().every(20, [this] {
+      if (stopping_) server_->stop();
+    });
+    thread_ = std::thread([this] { ended_ = server_->run(); });
+  }
+  ~Served() {
+    stopping_ = true;
+    thread_.join();
+    stop_.cancel();
+  }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  std::uint16_t port() const { return server_->port(); }
+  const std::string& token() const { return server_->look_token(); }
+  const std::string& write_token() const { return server_->write_token(); }
+  std::string bearer() const { return "Authorization: Bearer " + token() + "\r\n"; }
+
+  json ask(const std::string& target) const {
+    Visitor visitor(port());
+    visitor.say(get(target, bearer()));
+    const auto whole = visitor.answer();
+    return json::parse(whole.substr(whole.find("\r\n\r\n") + 4), nullptr, false);
+  }
+
+ private:
+  std::unique_ptr<WebServer> server_;
+  transport::Subscription stop_;
+  std::atomic<bool> stopping_{false};
+  Status ended_;
+  std::thread thread_;
+};
+
+class Web : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_page()) GTEST_SKIP() << "there is no page in this build: npm or esbuild was missing";
+  }
+};
+
+// The next state that comes over a stream.
+json next_state(Visitor& visitor) {
+  EXPECT_TRUE(visitor.hear("event: state\n"));
+  const auto begin = visitor.heard().find("event: state\n");
+  while (visitor.heard().find("\n\n", begin) == std::string::npos)
+    if (!visitor.hear("\n\n")) break;
+  EXPECT_TRUE(eventually([&] {
+    return visitor.heard().find("\n\n", begin) != std::string::npos || !visitor.hear("never");
+  }));
+  const auto data = visitor.heard().find("data: ", begin) + 6;
+  return json::parse(visitor.heard().substr(data, visitor.heard().find("\n\n", data) - data),
+                     nullptr, false);
+}
+
+TEST_F(Web, NobodyLooksWithoutTheToken) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  for (const std::string target :
+       {"/", "/page.js", "/events", "/jobs", "/metrics", "/?token=wrong", "/job?path=/1"}) {
+    Visitor visitor(served.port());
+    visitor.say(get(target, "Cookie: holon-" + std::to_string(served.port()) + "=wrong\r\n"));
+    EXPECT_EQ(visitor.answer().substr(0, 12), "HTTP/1.1 403") << target;
+  }
+}
+
+TEST_F(Web, TheTokenBecomesACookie) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  Visitor visitor(served.port());
+  visitor.say(get("/rnode/host/1/?token=" + served.token()));
+  const auto first = visitor.answer();
+  EXPECT_EQ(first.substr(0, 12), "HTTP/1.1 303");
+  EXPECT_NE(first.find("Location: ./\r\n"), std::string::npos) << "below any prefix";
+  const std::string cookie = "holon-" + std::to_string(served.port()) + "=" + served.token();
+  EXPECT_NE(first.find("Set-Cookie: " + cookie + "; HttpOnly; SameSite=Strict\r\n"),
+            std::string::npos);
+  visitor.say(get("/rnode/host/1/", "Cookie: other=1; " + cookie + "\r\n"));
+  const auto page = visitor.answer();
+  EXPECT_EQ(page.substr(0, 12), "HTTP/1.1 200");
+  EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);
+  EXPECT_NE(page.find("Content-Encoding: gzip"), std::string::npos);
+}
+
+TEST_F(Web, ThereAreNoOtherFilesThanThoseOfThePage) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  for (const std::string target :
+       {"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/page.js/../../etc/passwd",
+        "//etc/passwd", "/..%2f..%2fetc%2fpasswd", "/index.html%00.js", "/node_modules"}) {
+    Visitor visitor(served.port());
+    visitor.say(get(target, served.bearer()));
+    EXPECT_EQ(visitor.answer().substr(0, 12), "HTTP/1.1 404") << target;
+  }
+}
+
+TEST_F(Web, TheStreamBeginsWithTheStateAndGoesOnBehindWhatWasSeen) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  live.wait_one(live.job({"true"}));
+  std::string id;
+  {
+    Visitor viewer(served.port());
+    viewer.say(get("/events", served.bearer()));
+    const auto state = next_state(viewer);
+    EXPECT_TRUE(state["anew"]);
+    ASSERT_FALSE(state["instances"].empty());
+    EXPECT_EQ(state["instances"][0]["cores"], 2);
+    const auto at = viewer.heard().find("id: ") + 4;
+    id = viewer.heard().substr(at, viewer.heard().find('\n', at) - at);
+  }
+  live.wait_one(live.job({"false"}));
+  Visitor again(served.port());
+  again.say(get("/events", served.bearer() + "Last-Event-ID: " + id + "\r\n"));
+  EXPECT_FALSE(next_state(again)["anew"]);
+  Visitor stale(served.port());
+  stale.say(get("/events", served.bearer() + "Last-Event-ID: 12345678.3\r\n"));
+  EXPECT_TRUE(next_state(stale)["anew"]) << "the id of another server";
+}
+
+TEST_F(Web, ShowsJobsTheirOutputAndWhyTheyWait) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  const auto failed = live.job({"sh", "-c", "echo '<script>alert(1)</script>' >&2; exit 3"});
+  live.wait_one(failed);
+  const auto runs = live.job(live.gated("gate"), {.cores = 2});
+  live.when_running(runs);
+  const auto waits = live.job({"true"}, {.cores = 2});
+  ASSERT_TRUE(eventually([&] { return served.ask("/jobs")["all"] == 3; }));
+  const auto list = served.ask("/jobs");
+  EXPECT_EQ(list["jobs"][0]["state"], "RUN");
+  EXPECT_EQ(list["jobs"][1]["id"], "/" + std::to_string(waits));
+  EXPECT_EQ(list["jobs"][2]["exit"], 3);
+  const auto of_failed = served.ask("/job?path=/" + std::to_string(failed));
+  EXPECT_EQ(of_failed["output"], "<script>alert(1)</script>\n");
+  EXPECT_GE(of_failed["life"].size(), 5u);
+  const auto of_waiting = served.ask("/job?path=/" + std::to_string(waits));
+  EXPECT_EQ(of_waiting["why"]["in_the_way"][0]["path"], "/" + std::to_string(runs))
+      << of_waiting.dump(1);
+  const auto failures = served.ask("/failures");
+  ASSERT_EQ(failures["groups"].size(), 1u);
+  EXPECT_EQ(failures["groups"][0]["line"], "<script>alert(1)</script>");
+  EXPECT_EQ(served.ask("/jobs?filter=exit:3")["all"], 1);
+  EXPECT_TRUE(served.ask("/jobs?filter=exit:x").contains("error"));
+  EXPECT_TRUE(served.ask("/job?path=/99").contains("error"));
+  const auto time = served.ask("/time?rows=nodes&width=400&height=100");
+  EXPECT_EQ(time["cores"], 2);
+  EXPECT_GE(time["bars"].size(), 2u);
+  live.release("gate");
+}
+
+TEST_F(Web, TasksOfArraysAreDrawnAndFound) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  const auto array = live.job({"sh", "-c", "exit $((HOLON_ARRAY_INDEX % 2))"},
+                              {.count = 6, .system = R"({"holon": {"array": {}}})"});
+  live.wait_one(array);
+  EXPECT_EQ(served.ask("/jobs")["all"], 1);
+  EXPECT_TRUE(eventually([&] { return served.ask("/jobs?filter=failed,completed")["all"] == 6; }))
+      << served.ask("/jobs?filter=failed,completed").dump(1);
+}
+
+TEST_F(Web, ChangesNothingWithoutTheOtherToken) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live, true);
+  const auto runs = live.job(live.gated("gate"));
+  live.when_running(runs);
+  const std::string body =
+      R"({"verb": "cancel", "at": "/", "what": ["/)" + std::to_string(runs) + R"("]})";
+  const auto ask = [&](const std::string& token, const std::string& header) {
+    Visitor visitor(served.port());
+    visitor.say("POST /do HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n" + header +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    return visitor.answer();
+  };
+  EXPECT_EQ(ask(served.token(), "X-Holon: 1\r\n").substr(0, 12), "HTTP/1.1 403");
+  EXPECT_EQ(ask(served.write_token(), "").substr(0, 12), "HTTP/1.1 403")
+      << "as a form of another site would";
+  EXPECT_EQ(ask("", "X-Holon: 1\r\n").substr(0, 12), "HTTP/1.1 403");
+  EXPECT_EQ(live.record(runs).state, "RUN");
+  const auto done = ask(served.write_token(), "X-Holon: 1\r\n");
+  EXPECT_NE(done.find("\"good\":true"), std::string::npos) << done;
+  EXPECT_EQ(live.wait_one(runs).result, "CANCELED");
+}
+
+TEST_F(Web, AChildAndItsJobsAreInTheState) {
+  const Live live({"--resources", "node=1/core=4"});
+  const Served served(live);
+  const auto child = live.child({.cores = 2});
+  const std::string path = "/" + std::to_string(child);
+  live.wait_one(live.job({"true"}, {}, path), path);
+  EXPECT_TRUE(eventually([&] { return served.ask("/jobs?at=" + path)["all"] == 1; }));
+  const auto metrics = [&] {
+    Visitor visitor(served.port());
+    visitor.say(get("/metrics", served.bearer()));
+    return visitor.answer();
+  }();
+  EXPECT_NE(metrics.find("holon_cores{instance=\"" + path + "\"} 2\n"), std::string::npos)
+      << metrics;
+  EXPECT_NE(metrics.find("holon_cores_given{instance=\"/\"} 2\n"), std::string::npos);
+}
+
+TEST_F(Web, GoesOnOverARestartOfTheBroker) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  live.wait_one(live.job({"true"}));
+  live.kill_broker();
+  live.wait_one(live.job({"true"}));
+  EXPECT_TRUE(eventually([&] { return served.ask("/jobs")["all"] == 2; }));
+}
+
+TEST(TailOfAFile, IsOfOnesOwnRegularFilesOnly) {
+  EXPECT_FALSE(tail_of("/dev/zero", 10));
+  EXPECT_FALSE(tail_of("/proc/self/mem/none", 10));
+}
+
+}  // namespace
+}  // namespace holon::web

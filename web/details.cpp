@@ -1,0 +1,156 @@
+#include "web/details.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "msg/job_filter.hpp"
+#include "transport/codec/json.hpp"
+#include "transport/unique_fd.hpp"
+#include "web/listing.hpp"
+
+namespace holon::web {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kTail = 8'192;     // bytes of output that are shown
+constexpr std::size_t kForLine = 2'048;  // in which the last line is looked for
+constexpr std::size_t kMostLines = 20'000;
+
+Json parsed(const std::string& text) {
+  auto json = Json::parse(text, nullptr, false);
+  return json.is_discarded() ? Json() : json;
+}
+
+// The events of a log, JSON lines, as times and names.
+Json life_of(const std::string& eventlog) {
+  Json life = Json::array();
+  std::istringstream lines(eventlog);
+  for (std::string line; std::getline(lines, line);) {
+    const Json event = parsed(line);
+    if (!event.is_object() || !event.contains("timestamp") || !event.contains("name")) continue;
+    if (!event["timestamp"].is_number()) continue;
+    life.push_back(
+        {static_cast<std::int64_t>(event["timestamp"].get<double>() * 1'000), event["name"]});
+  }
+  return life;
+}
+
+// Where it wrote its errors, or all.
+const std::string& error_file(const msg::JobRecord& job) {
+  return job.error.empty() ? job.output : job.error;
+}
+
+// The path of the instance that has a job.
+std::string instance_of(const std::string& path) {
+  const auto cut = path.rfind('/');
+  return cut == 0 || cut == std::string::npos ? "/" : path.substr(0, cut);
+}
+
+}  // namespace
+
+Result<std::string> tail_of(const std::string& file, std::size_t most) {
+  const transport::UniqueFd fd(
+      ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!fd) return fail(Errc::not_found, std::strerror(errno), file);
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
+    return fail(Errc::denied, "is no regular file", file);
+  if (info.st_uid != ::geteuid()) return fail(Errc::denied, "belongs to somebody else", file);
+  const auto size = static_cast<std::size_t>(info.st_size);
+  std::string text(std::min(size, most), '\0');
+  const ssize_t n =
+      ::pread(fd.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  if (n < 0) return fail(Errc::system, std::strerror(errno), file);
+  text.resize(static_cast<std::size_t>(n));
+  return text;
+}
+
+struct Details::Gathered {
+  Json answer;
+  msg::JobRecord job;
+  std::string instance;
+  std::string output;
+  std::function<void(Result<std::string>)> on_answer;
+};
+
+void Details::of_job(const std::string& path, std::function<void(Result<std::string>)> on_answer) {
+  const msg::JobRecord* const known = model_.job(path);
+  if (known == nullptr) return on_answer(fail(Errc::not_found, "there is no such job", path));
+  auto gathered = std::make_shared<Gathered>();
+  gathered->job = *known;
+  gathered->instance = instance_of(path);
+  gathered->on_answer = std::move(on_answer);
+  observer_.ask<msg::JobInfoReply>("job.info", msg::JobInfoRequest{known->id}, gathered->instance,
+                                   [this, gathered](const Result<msg::JobInfoReply>& info) {
+                                     // An instance that has ended is not asked any more: the record
+                                     // is what is left.
+                                     if (info) {
+                                       gathered->job = info->job;
+                                       gathered->answer["life"] = life_of(info->eventlog);
+                                     }
+                                     ask_why(gathered);
+                                   });
+}
+
+void Details::ask_why(const std::shared_ptr<Gathered>& gathered) {
+  if (!is_waiting(gathered->job)) return ask_output(gathered);
+  msg::ExplainRequest request;
+  request.ids = {gathered->job.id};
+  observer_.ask<msg::ExplainReply>("explain", request, gathered->instance,
+                                   [this, gathered](const Result<msg::ExplainReply>& reply) {
+                                     if (reply && !reply->jobs.empty())
+                                       gathered->answer["why"] =
+                                           parsed(transport::to_json(reply->jobs.front()));
+                                     ask_output(gathered);
+                                   });
+}
+
+// A file of one's own is read from its end; otherwise the instance is asked, which begins at the
+// beginning.
+void Details::ask_output(const std::shared_ptr<Gathered>& gathered) {
+  const auto& job = gathered->job;
+  if (job.t_start == 0 || job.tasks > 0) return finish(*gathered);
+  const std::string& file =
+      is_over(job) && job.result != "COMPLETED" ? error_file(job) : job.output;
+  if (auto tail = tail_of(file, kTail); tail && !tail->empty()) {
+    gathered->output = std::move(*tail);
+    return finish(*gathered);
+  }
+  observer_.collect<msg::OutputChunk>(
+      "job.attach", msg::AttachRequest{job.id}, gathered->instance,
+      [gathered](const msg::OutputChunk& chunk) {
+        gathered->output += chunk.data.substr(0, kTail);
+        // What a running job has not written yet is not waited for.
+        return gathered->output.size() < kTail && is_over(gathered->job);
+      },
+      [gathered](const Status&) { finish(*gathered); }, 2'000);
+}
+
+void Details::finish(Gathered& gathered) {
+  const auto& job = gathered.job;
+  gathered.answer["job"] = parsed(transport::to_json(job));
+  gathered.answer["id"] = msg::shown_path(job);
+  gathered.answer["state"] = msg::state_word(job);
+  gathered.answer["tasks"] = job.tasks > 0 ? msg::tasks_text(job) : "";
+  const std::size_t begin = gathered.output.size() > kTail ? gathered.output.size() - kTail : 0;
+  gathered.answer["output"] = gathered.output.substr(begin);
+  gathered.on_answer(gathered.answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::string Details::last_line(const msg::JobRecord& job) {
+  if (last_lines_.size() > kMostLines) last_lines_.clear();
+  const auto [place, is_new] = last_lines_.try_emplace(job.path);
+  if (!is_new) return place->second;
+  if (const auto tail = tail_of(error_file(job), kForLine)) place->second = last_line_of(*tail);
+  return place->second;
+}
+
+}  // namespace holon::web

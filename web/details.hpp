@@ -1,0 +1,39 @@
+// details.hpp - all about one job, as its panel shows it: the record, its life, why it waits, the
+// end of what it wrote.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "client/observer.hpp"
+#include "web/model.hpp"
+
+namespace holon::web {
+
+// The end of a file, at most `most` bytes. Only of a regular file that belongs to whoever runs
+// this: somebody else's job may name any file. Errors: not_found, denied.
+Result<std::string> tail_of(const std::string& file, std::size_t most);
+
+class Details {
+ public:
+  // REQUIRES: both outlive it.
+  Details(client::Observer& observer, const Model& model) : observer_(observer), model_(model) {}
+
+  // Answers with JSON. Errors: not_found.
+  void of_job(const std::string& path, std::function<void(Result<std::string>)> on_answer);
+  // The last line that a job wrote, "" if that cannot be read; remembered.
+  std::string last_line(const msg::JobRecord& job);
+
+ private:
+  struct Gathered;
+  void ask_why(const std::shared_ptr<Gathered>& gathered);
+  void ask_output(const std::shared_ptr<Gathered>& gathered);
+  static void finish(Gathered& gathered);
+
+  client::Observer& observer_;
+  const Model& model_;
+  std::map<std::string, std::string> last_lines_;  // by path
+};
+
+}  // namespace holon::web

@@ -1,0 +1,173 @@
+#include "web/feed.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace holon::web {
+namespace {
+
+constexpr Duration kTurn = 250;
+constexpr Duration kInterest = 15'000;  // for so long after a look it is asked on
+constexpr Duration kPlanAgain = 1'000, kResourcesAgain = 3'000, kTasksAgain = 1'000;
+constexpr Duration kShare = 20;                // of the time, one part is spent on asking
+constexpr std::uint64_t kMostTasks = 100'000;  // of an instance whose arrays are drawn task by task
+constexpr Duration kOverlap = 5'000;
+
+struct ArraysOf {
+  std::uint64_t tasks = 0;
+  std::size_t over = 0;  // arrays
+};
+ArraysOf arrays_of(const InstanceView& at) {
+  ArraysOf sum;
+  for (const std::uint64_t id : at.arrays) {
+    const auto job = at.jobs.find(id);
+    sum.tasks += job == at.jobs.end() ? 0 : job->second.tasks;
+    sum.over += job == at.jobs.end() || is_over(job->second);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Time wall_clock() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+Feed::Feed(client::Observer& observer, Model& model, std::function<void(const Status&)> on_end)
+    : observer_(observer), model_(model) {
+  msg::EventsRequest request;
+  request.all = true;
+  request.records = true;
+  request.node = true;
+  observer_.follow_tree(
+      request,
+      [this](const std::string& path, const msg::EventsPart& part, const client::TreeCursors&) {
+        if (part.anew) tasks_.erase(path);
+        model_.take(path, part, wall_clock());
+        return true;
+      },
+      std::move(on_end));
+  turns_ = observer_.reactor().every(kTurn, [this] { turn(); });
+}
+
+void Feed::look_at(const std::string& path) {
+  Looked& looked = looked_[path];
+  const bool first = looked.last == 0;
+  looked.last = observer_.reactor().now();
+  if (first) turn();
+}
+
+void Feed::hurry() {
+  for (auto& [path, looked] : looked_) {
+    looked.plan.next = looked.resources.next = 0;
+    looked.plan.seen = looked.resources.seen = 0;
+  }
+}
+
+bool Feed::is_due(const Poll& poll) const {
+  return !poll.under_way && observer_.reactor().now() >= poll.next && poll.seen != model_.version();
+}
+void Feed::begin(Poll& poll) const {
+  poll.under_way = true;
+}
+// The next time comes after at least `least`, and later where the answer took long.
+void Feed::end(Poll& poll, Time began, Duration least) const {
+  const Time now = observer_.reactor().now();
+  poll.under_way = false;
+  poll.seen = model_.version();
+  poll.next = now + std::max(least, (now - began) * kShare);
+}
+
+void Feed::turn() {
+  const Time now = observer_.reactor().now();
+  for (auto looked = looked_.begin(); looked != looked_.end();) {
+    const bool idle = !looked->second.plan.under_way && !looked->second.resources.under_way;
+    if (idle && now - looked->second.last > kInterest) {
+      looked = looked_.erase(looked);
+      continue;
+    }
+    const auto* at = model_.find(looked->first);
+    if (at != nullptr && at->node.health != "ended") {
+      if (is_due(looked->second.plan)) ask_plan(looked->first, looked->second.plan);
+      if (is_due(looked->second.resources)) ask_resources(looked->first, looked->second.resources);
+    }
+    ++looked;
+  }
+  for (const auto& [path, at] : model_.instances()) {
+    const auto covers = [&path = path](const auto& looked) { return is_below(path, looked.first); };
+    if (at.arrays.empty() || std::none_of(looked_.begin(), looked_.end(), covers)) continue;
+    const ArraysOf arrays = arrays_of(at);
+    Tasks& tasks = tasks_[path];
+    if (arrays.tasks > kMostTasks || tasks.settled == at.arrays.size() || !is_due(tasks.poll))
+      continue;
+    tasks.settling = arrays.over;
+    ask_tasks(path, tasks);
+  }
+}
+
+void Feed::ask_plan(const std::string& path, Poll& poll) {
+  begin(poll);
+  const Time began = observer_.reactor().now();
+  auto spans = std::make_shared<std::vector<msg::Span>>();
+  observer_.collect<msg::PlanPart>(
+      "plan", msg::PlanRequest{}, path,
+      [spans](const msg::PlanPart& part) {
+        for (const auto& span : part.spans)
+          if (span.kind != "allocation") spans->push_back(span);
+        return true;
+      },
+      [this, path, spans, began, alive = std::weak_ptr(alive_)](const Status& status) {
+        if (alive.expired()) return;
+        if (status) model_.take_plan(path, std::move(*spans));
+        end(looked_[path].plan, began, kPlanAgain);
+      });
+}
+
+void Feed::ask_resources(const std::string& path, Poll& poll) {
+  begin(poll);
+  const Time began = observer_.reactor().now();
+  observer_.ask<msg::ResourceReply>(
+      "resource.list", msg::Empty{}, path,
+      [this, path, began, alive = std::weak_ptr(alive_)](const Result<msg::ResourceReply>& reply) {
+        if (alive.expired()) return;
+        if (reply) model_.take_resources(path, *reply);
+        end(looked_[path].resources, began, kResourcesAgain);
+      });
+}
+
+// First all tasks, then those that run, or have ended since.
+void Feed::ask_tasks(const std::string& path, Tasks& tasks) {
+  begin(tasks.poll);
+  msg::JobsRequest request;
+  request.all = true;
+  request.tasks = true;
+  if (tasks.since > 0) {
+    request.filter.since = tasks.since;
+    request.filter.states = {"RUNNING", "INACTIVE"};
+  }
+  tasks.since = std::max<Time>(wall_clock() - kOverlap, 1);
+  ask_page(path, std::move(request), observer_.reactor().now());
+}
+
+void Feed::ask_page(const std::string& path, msg::JobsRequest request, Time began) {
+  observer_.ask<msg::JobsReply>("jobs", request, path,
+                                [this, path, request, began, alive = std::weak_ptr(alive_)](
+                                    const Result<msg::JobsReply>& reply) {
+                                  if (alive.expired()) return;
+                                  if (reply) model_.take_jobs(path, reply->jobs, wall_clock());
+                                  if (reply && !reply->next.empty()) {
+                                    auto next = request;
+                                    next.after = reply->next;
+                                    return ask_page(path, std::move(next), began);
+                                  }
+                                  Tasks& tasks = tasks_[path];
+                                  if (reply || reply.error().code == Errc::not_found)
+                                    tasks.settled = tasks.settling;
+                                  end(tasks.poll, began, kTasksAgain);
+                                  tasks.poll.seen = 0;  // what happens to tasks changes no version
+                                });
+}
+
+}  // namespace holon::web

@@ -1,0 +1,180 @@
+// The status line (A), the tree (B) and what is selected (D).
+import { html } from './html.js';
+import { clock, count, duration, isBad, isOver, number, stateClass, stateWord } from './format.js';
+import { ask, at, change, choose, instances, line, mayWrite, now, open, parent, said, selected, tick, version } from './state.js';
+
+const percent = (part, whole) => whole > 0 ? Math.max(0, Math.min(100, part / whole * 100)) : 0;
+
+// Parts of a whole, one behind the other: [[share, class]].
+function Bar({ parts, whole, label }) {
+  return html`<span class="bar" role="img" aria-label=${label} title=${label}>
+    ${parts.map(([share, name]) => html`<i class=${name} style=${{ width: `${percent(share, whole)}%` }}></i>`)}</span>`;
+}
+
+function Spark({ ends }) {
+  const most = Math.max(1, ...ends), sum = ends.reduce((a, b) => a + b, 0);
+  const points = ends.map((n, i) => `${i},${15 - 14 * n / most}`).join(' ');
+  const rate = sum / ends.length;
+  return html`<span class="fact" title=${`${sum} jobs ended in the last minute`}><svg class="spark" viewBox="0 0 60 16" preserveAspectRatio="none" aria-hidden="true">
+    <polyline points=${points} /></svg> ${rate >= 10 ? rate.toFixed(0) : rate.toFixed(1)} jobs/s</span>`;
+}
+
+const coresOf = i => {
+  const given = i.given || 0, busy = Math.max(0, i.cores - i.free - given);
+  return { given, busy, label: `${busy} of ${i.cores} cores busy${given ? `, ${given} with children` : ''}, ${i.free} free` };
+};
+const cores = i => {
+  const { busy, given, label } = coresOf(i);
+  return html`<${Bar} whole=${i.cores} label=${label} parts=${[[busy, 'busy'], [given, 'given']]} />`;
+};
+
+const lines = { connecting: 'connecting', live: '', lost: 'no connection: what is shown is what was', over: 'the instance has ended' };
+
+export function Status() {
+  tick.value;
+  const i = instances.value.get(at.value);
+  if (!i) return html`<header class="status"><h1>holon</h1><span>${lines[line.value] || 'waiting for the instance'}</span></header>`;
+  const left = i.expires ? i.expires - now() : 0, whole = i.expires - i.started;
+  const { busy, given } = coresOf(i);
+  return html`<header class="status">
+    <h1>${i.path}${i.name && html` <small>${i.name}</small>`}</h1>
+    ${i.health !== 'up' && html`<strong class="alarm">${i.health || 'no answer'}</strong>`}
+    <span class="fact">${i.policy}, up ${duration(now() - i.started)}</span>
+    ${i.expires > 0 && html`<span class=${`fact ${left < whole / 20 ? 'alarm' : ''}`} title=${`ends ${clock(i.expires)}`}>
+      <${Bar} whole=${whole} label=${`${duration(left)} of its lease left`} parts=${[[left, 'lease']]} /> ${duration(left)} left</span>`}
+    <span class="fact">${cores(i)} <b>${number(busy + given)}</b> of ${count(i.cores, 'core')} in use${i.gpus > 0 && `, ${i.gpus - i.gpus_free} of ${count(i.gpus, 'GPU')}`}</span>
+    ${i.down > 0 && html`<span class="fact alarm">${count(i.down, 'node')} down</span>`}
+    <span class="fact"><b>${number(i.running)}</b> running</span>
+    <span class="fact"><b>${number(i.pending)}</b> waiting</span>
+    <span class=${`fact ${i.failed ? 'bad' : ''}`}><b>${number(i.failed)}</b> failed</span>
+    <${Spark} ends=${i.ends} />
+    ${i.trouble && html`<span class="fact alarm">policy: ${i.trouble}</span>`}
+    <span class="last">${line.value === 'live' ? i.said && `${clock(i.said_at)} ${i.said}` : html`<strong class="alarm">${lines[line.value]}</strong>`}</span>
+  </header>`;
+}
+
+const byPath = (a, b) => {
+  const x = a.path.split('/').slice(1), y = b.path.split('/').slice(1);
+  for (let n = 0; n < Math.min(x.length, y.length); n++) if (x[n] !== y[n]) return x[n] - y[n];
+  return x.length - y.length;
+};
+
+export function Tree() {
+  tick.value;
+  const all = [...instances.value.values()].sort(byPath);
+  const shown = all.filter(i => i.health !== 'ended' || i.path === at.value), ended = all.length - shown.length;
+  return html`<nav class="tree panel" aria-label="Instances" id="tree">
+    <h2>Instances</h2>
+    <ul>${shown.map(i => html`<li key=${i.path}>
+      <button class=${i.path === at.value ? 'here' : ''} aria-current=${i.path === at.value ? 'true' : null} data-path=${i.path}
+        onClick=${() => open(i.path)} style=${{ paddingLeft: `${6 + 12 * (i.path === '/' ? 0 : i.path.split('/').length - 1)}px` }}>
+        <span class="name">${i.path === '/' ? '/' : i.path.slice(i.path.lastIndexOf('/') + 1)} ${i.name}</span>
+        <span class="wait">${i.health !== 'up' ? html`<em class=${i.health === 'ended' ? '' : 'alarm'}>${i.health}</em>`
+          : i.pending > 0 && html`${number(i.pending)} wait${i.oldest > 0 && html`, ${duration(now() - i.oldest)}`}`}</span>
+        ${i.health === 'up' && cores(i)}
+      </button></li>`)}</ul>
+    ${ended > 0 && html`<p class="note">${count(ended, 'instance')} ended</p>`}
+  </nav>`;
+}
+
+// ---- what is selected ----
+
+const shown = { key: '', json: null, error: '' };  // the answer for what is selected
+let asked = '';
+
+function load(draw) {
+  const what = selected.value;
+  const key = what && what.kind !== 'instance' ? `${what.kind} ${what.name} ${version.value}` : '';
+  if (key === asked) return;
+  asked = key;
+  if (!key) return;
+  const query = what.kind === 'job' ? ask('job', { path: what.name }) : ask('node', { at: at.value, name: what.name });
+  const mine = `${what.kind} ${what.name}`;
+  query.then(json => Object.assign(shown, { key: mine, json, error: '' }), error => Object.assign(shown, { key: mine, json: null, error: error.message })).then(draw);
+}
+
+const phases = [['submit', 'depend', 'dependency'], ['depend', 'priority', 'priority'], ['priority', 'alloc', 'resources'],
+  ['alloc', 'start', 'starting'], ['start', 'finish', 'running'], ['finish', 'clean', 'ending']];
+
+// The time from one event to the next that counts, by what it waited for.
+function life(job, events) {
+  const when = Object.fromEntries(events.map(([time, name]) => [name, time])), parts = [];
+  let since = job.t_submit;
+  for (const [, end, cause] of phases) {
+    const until = when[end];
+    if (until === undefined) {
+      if (job.state !== 'INACTIVE') parts.push([cause, now() - since]);
+      break;
+    }
+    parts.push([cause, until - since]);
+    since = until;
+  }
+  return parts.filter(([, ms]) => ms >= 1);
+}
+
+function Life({ job, events }) {
+  const parts = life(job, events), whole = parts.reduce((sum, [, ms]) => sum + ms, 0);
+  if (!parts.length) return null;
+  return html`<div class="life"><div class="line" aria-hidden="true">${parts.map(([cause, ms]) => html`<i class=${cause} style=${{ flexGrow: Math.max(ms / whole, .02) }}></i>`)}</div>
+    <dl>${parts.map(([cause, ms]) => html`<div><dt><i class=${`dot ${cause}`}></i>${cause}</dt><dd>${duration(ms)}</dd></div>`)}</dl></div>`;
+}
+
+function Why({ why }) {
+  const best = why.remedies[0], ahead = why.in_the_way.slice(0, 3);
+  return html`<section class="why"><h3>Why it waits</h3><p>${why.reason || 'The scheduler has not looked at it yet.'}</p>
+    ${why.t_planned > 0 ? html`<p>Planned to start <b>${clock(why.t_planned)}</b>, in ${duration(why.t_planned - now())}.</p>`
+      : why.t_room > 0 && html`<p>Earliest <b>${clock(why.t_room)}</b>, unless a job ahead of it takes the place.</p>`}
+    ${ahead.length > 0 && html`<ul>${ahead.map(o => html`<li>${o.path ? html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', o.path); }}>${o.path} ${o.name}</a>` : o.kind}
+      ${o.user && ` of ${o.user}`}${o.until > 0 && `, until ${clock(o.until)}`}</li>`)}</ul>`}
+    ${best && html`<p>It would start now with <b>${best.text}</b>.</p>`}</section>`;
+}
+
+const facts = list => html`<dl class="facts">${list.filter(([, value]) => value || value === 0).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+const action = (verb, what, words) => mayWrite.value && html`<button class="act" title=${`holon ${words} ${what}`} onClick=${() => change(verb, [what])}>${verb[0].toUpperCase() + verb.slice(1)}</button>`;
+
+function JobPanel({ json }) {
+  const { job } = json, over = isOver(json.state);
+  return html`<h2><span class=${stateClass(json.state)}>${stateWord(json.state)}</span> ${json.id} ${job.name}</h2>
+    <div class="acts">${!over && action('cancel', json.id, 'cancel')}${over && action('retry', json.id, 'retry')}
+      ${job.is_instance && instances.value.has(job.path) && html`<button class="act" onClick=${() => open(job.path)}>Open instance</button>`}</div>
+    ${json.why ? html`<${Why} why=${json.why} />` : job.reason && html`<p class=${isBad(json.state) ? 'bad' : ''}>${job.reason}</p>`}
+    <${Life} job=${job} events=${json.life || []} />
+    ${facts([['command', html`<code>${job.command}</code>`], ['entry', job.entry], ['tasks', json.tasks], ['user', job.user], ['queue', job.queue], ['resources', job.resources], ['nodes', job.nodelist],
+      ['submitted', clock(job.t_submit)], ['started', clock(job.t_start)], ['ended', clock(job.t_finish)], ['time limit', job.limit > 0 && duration(job.limit)],
+      ['exit code', job.exit_code >= 0 && job.exit_code], ['attempts', job.retries > 0 && job.retries + 1], ['CPU time', job.cpu_ms > 0 && duration(job.cpu_ms)],
+      ['memory', job.max_rss_kb >= 1024 && `${(job.max_rss_kb / 1024).toFixed(0)} MiB`], ['output', job.output]])}
+    ${json.output && html`<h3>${isBad(json.state) ? 'The end of its errors' : 'The end of its output'}</h3><pre tabindex="0" aria-label="Output">${json.output}</pre>`}`;
+}
+
+function NodePanel({ json }) {
+  const state = { free: 'completed', busy: 'running', drained: 'limit', down: 'failed' }[json.state];
+  return html`<h2><span class=${`state ${state}`}>${json.state}</span> ${json.name}</h2>
+    <div class="acts">${json.state === 'drained' ? action('undrain', json.name, 'resource undrain') : action('drain', json.name, 'resource drain')}</div>
+    ${json.reason && html`<p>${json.reason}</p>`}
+    ${facts([['cores', json.cores], ['GPUs', json.gpus > 0 && json.gpus], ['jobs ended here', json.over], ['of these failed', json.failed]])}
+    <h3>${count(json.jobs.length, 'job')} running</h3>
+    <ul class="jobs">${json.jobs.map(job => html`<li><a href="#" onClick=${event => { event.preventDefault(); choose('job', job.path); }}>${job.id} ${job.name}</a> ${job.user}, ${count(job.cores, 'core')}</li>`)}</ul>`;
+}
+
+function InstancePanel({ i }) {
+  const { busy, given } = coresOf(i), children = [...instances.value.values()].filter(child => parent(child.path) === i.path && child.health === 'up');
+  return html`<h2>${i.path} ${i.name}</h2>
+    ${facts([['policy', i.policy], ['state', i.health], ['nodes', i.nodes], ['cores', `${number(i.cores)}: ${number(busy)} busy, ${number(given)} with children, ${number(i.free)} free`],
+      ['jobs', [['running', i.running], ['waiting', i.pending], ['completed', i.over - i.failed - i.cancelled], ['failed', i.failed], ['cancelled', i.cancelled]].map(([word, n]) => `${number(n)} ${word}`).join(', ')],
+      ['longest wait', i.oldest > 0 && duration(now() - i.oldest)], ['began', clock(i.started)], ['lease ends', i.expires > 0 && clock(i.expires)]])}
+    ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}</li>`)}</ul>`}
+    <p class="note">Select a job, a bar or a node's name to see more of it. <kbd>?</kbd> shows the keys.</p>`;
+}
+
+export function Detail({ draw }) {
+  tick.value;
+  load(draw);
+  const what = selected.value, i = instances.value.get(at.value), fits = what && shown.key === `${what.kind} ${what.name}`;
+  return html`<aside class=${`detail panel ${what ? 'open' : ''}`} aria-label="Selected" id="detail">
+    ${what && html`<button class="close" aria-label="Close" onClick=${() => choose(null)}>×</button>`}
+    ${!what || what.kind === 'instance' ? i && html`<${InstancePanel} i=${i} />`
+      : !fits ? html`<p class="note">…</p>` : shown.error ? html`<p class="bad">${shown.error}</p>`
+      : what.kind === 'job' ? html`<${JobPanel} json=${shown.json} />` : html`<${NodePanel} json=${shown.json} />`}
+    ${said.value && html`<section class=${`said ${said.value.good ? '' : 'bad'}`} role="status"><button class="close" aria-label="Close" onClick=${() => { said.value = null; }}>×</button><pre tabindex="0" aria-label="What the command wrote">${said.value.said}</pre></section>`}
+  </aside>`;
+}

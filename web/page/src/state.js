@@ -1,0 +1,69 @@
+// What the page knows and shows, as signals; and how it talks to the server. All addresses are relative: a proxy may show
+// the page anywhere.
+import { batch, signal } from '@preact/signals-core';
+
+export const instances = signal(new Map());  // by path
+export const at = signal('/');               // the instance that is looked at
+export const version = signal(0);            // of the server's model
+export const mayWrite = signal(false);
+export const line = signal('connecting');    // connecting, live, lost, over
+export const selected = signal(null);        // {kind: job | node | instance, name}
+export const typed = signal('');             // into the filter's field
+export const filter = signal('');            // the same, once the typing pauses
+export const rows = signal('nodes');
+export const colour = signal('result');
+export const help = signal(false);
+export const said = signal(null);            // what the last command wrote: {good, said}
+export const tick = signal(0);               // a second has passed
+
+export const rowChoices = ['nodes', 'jobs', 'instances', 'users'];
+export const colourChoices = ['result', 'user', 'queue', 'wait', 'size'];
+
+let ahead = 0;  // of the server's clock, against this machine's
+export const now = () => Date.now() + ahead;
+
+export async function ask(page, query = {}) {
+  const answer = await fetch(`${page}?${new URLSearchParams(query)}`);
+  const json = await answer.json();
+  if (!answer.ok) throw new Error(json.error);
+  return json;
+}
+
+export async function change(verb, what) {
+  try {
+    const answer = await fetch('do', { method: 'POST', headers: { 'X-Holon': '1' }, body: JSON.stringify({ verb, at: at.value, what }) });
+    const json = await answer.json();
+    said.value = answer.ok ? json : { good: false, said: json.error };
+  } catch (error) {
+    said.value = { good: false, said: String(error) };
+  }
+}
+
+export const choose = (kind, name) => { selected.value = kind ? { kind, name } : null; };
+export const next = (choice, choices) => { choice.value = choices[(choices.indexOf(choice.value) + 1) % choices.length]; };
+export function open(path) {
+  batch(() => { at.value = path; selected.value = null; });
+}
+export const parent = path => path === '/' ? null : path.slice(0, path.lastIndexOf('/')) || '/';
+
+function take(event) {
+  const state = JSON.parse(event.data), known = state.anew ? new Map() : new Map(instances.value);
+  for (const instance of state.instances) known.set(instance.path, instance);
+  ahead = state.now - Date.now();
+  batch(() => {
+    if (!known.has(at.value) || line.value === 'connecting') at.value = known.has(state.at) ? state.at : at.value;
+    instances.value = known;
+    version.value = state.version;
+    mayWrite.value = state.write;
+    line.value = 'live';
+  });
+}
+
+// The browser connects again by itself, and says what it has seen.
+export function connect() {
+  const events = new EventSource('events');
+  events.addEventListener('state', take);
+  events.addEventListener('over', () => { line.value = 'over'; events.close(); });
+  events.onerror = () => { if (line.value === 'live') line.value = 'lost'; };
+  setInterval(() => { tick.value++; }, 1000);
+}

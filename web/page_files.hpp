@@ -1,0 +1,16 @@
+// page_files.hpp - the files of the page, which the build puts into the program, compressed.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace holon::web {
+
+struct PageFile {
+  std::string_view name, type;
+  std::string_view bytes;  // gzip
+};
+
+// nullptr: there is no such file. A program that was built without the page has none.
+const PageFile* page_file(std::string_view name);
+
+}  // namespace holon::web
