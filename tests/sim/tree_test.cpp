@@ -175,17 +175,18 @@ TEST(Tree, AnIdleInstanceLendsToAJobThatStartsNow) {
 }
 
 TEST(Tree, ALoanDelaysNobodyWhoWaitsAtTheLender) {
-  // c2 has 4: a job of 3 until 10, and one of 4 that waits for it. What is free until then is lent
-  // only for so long.
+  // c1 is full. c2 has a job of 3 until 10, and one of 4 that waits for it; what is free until then
+  // is lent only for so long.
   Workload workload;
-  workload.jobs = {tree_job(1, 0, 3, 10, 10, "b"), tree_job(2, 1, 4, 10, 10, "b"),
-                   tree_job(3, 2, 5, 9, 5, "a"), tree_job(4, 2, 5, 8, 5, "a")};
+  workload.jobs = {tree_job(1, 0, 4, 100, 100, "a"), tree_job(2, 0, 3, 10, 10, "b"),
+                   tree_job(3, 1, 4, 10, 10, "b"), tree_job(4, 2, 1, 9, 5, "a"),
+                   tree_job(5, 2, 1, 8, 5, "a")};
   const TreePlan plan = plan_of(children(2, 4, "plan") +
                                 "[route]\nby = \"user\"\nnames = {a = \"c1\", b = \"c2\"}\n");
   const TreeResult result = played(workload, plan);
-  EXPECT_EQ(result.whole.jobs[1].start, 10);
-  EXPECT_EQ(result.whole.jobs[3].start, 2);  // ends by 10
-  EXPECT_NE(result.whole.jobs[2].start, 2);  // would not
+  EXPECT_EQ(result.whole.jobs[2].start, 10);
+  EXPECT_EQ(result.whole.jobs[4].start, 2);  // ends by 10
+  EXPECT_NE(result.whole.jobs[3].start, 2);  // would not
 }
 
 TEST(Tree, TheMinimumAndTheMaximumHold) {
