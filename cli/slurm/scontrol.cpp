@@ -74,25 +74,48 @@ struct Details {
   std::int64_t tasks = 1, cores = 1;  // cores of a task
 };
 
-Details details_of(Client& client, const msg::JobRecord& job) {
-  Details details;
-  details.tasks = std::max<std::int64_t>(1, job.ntasks);
-  details.cores = std::max<std::int64_t>(1, job.ncores / details.tasks);
-  const auto info = client.info(job.id);
-  if (!info) return details;
-  const auto spec = nlohmann::json::parse(info->jobspec, nullptr, false);
-  const nlohmann::json::json_pointer system("/attributes/system");
-  if (!spec.is_object() || !spec.contains(system)) return details;
-  const auto& its = spec[system];
-  details.folder = its.value("cwd", details.folder);
-  // A script that was kept has no name of its own any more.
-  if (!job.command.empty() && !job.command.starts_with("{{")) details.command = job.command;
-  if (!its.contains("dependencies") || !its["dependencies"].is_array()) return details;
+// The script, or the program; a script that was kept has no name of its own any more.
+std::string command_of(const msg::JobRecord& job) {
+  constexpr std::string_view kBefore = " -- ";  // of a child's script
+  const auto at = job.is_instance ? job.command.find(kBefore) : std::string::npos;
+  const std::string text =
+      at == std::string::npos ? job.command : job.command.substr(at + kBefore.size());
+  return text.empty() || text.starts_with("{{") ? "(null)" : text;
+}
+
+std::string dependencies_in(const nlohmann::json& system) {
+  const auto list = system.find("dependencies");
   std::string all;
-  for (const auto& one : its["dependencies"])
+  if (list == system.end() || !list->is_array()) return all;
+  for (const auto& one : *list)
     all += fmt::format("{}{}:{}(unfulfilled)", all.empty() ? "" : ",", one.value("scheme", ""),
                        one.value("value", ""));
-  if (!all.empty() && job.state == "DEPEND") details.dependencies = all;
+  return all;
+}
+
+// The tasks that a script was told of: an instance has one program, and more tasks.
+std::int64_t tasks_told(const nlohmann::json& system, std::int64_t otherwise) {
+  const auto variables = system.find("environment");
+  if (variables == system.end() || !variables->is_object()) return otherwise;
+  return std::max(otherwise, static_cast<std::int64_t>(std::strtoll(
+                                 variables->value("SLURM_NTASKS", "").c_str(), nullptr, 10)));
+}
+
+Details details_of(Client& client, const msg::JobRecord& job) {
+  Details details;
+  details.command = command_of(job);
+  details.tasks = std::max<std::int64_t>(1, job.ntasks);
+  const auto info = client.info(job.id);
+  const auto spec = nlohmann::json::parse(info ? info->jobspec : "", nullptr, false);
+  const nlohmann::json::json_pointer system("/attributes/system");
+  if (spec.is_object() && spec.contains(system)) {
+    const auto& its = spec[system];
+    details.folder = its.value("cwd", details.folder);
+    details.tasks = tasks_told(its, details.tasks);
+    if (auto all = dependencies_in(its); !all.empty() && job.state == "DEPEND")
+      details.dependencies = std::move(all);
+  }
+  details.cores = std::max<std::int64_t>(1, job.ncores / details.tasks);
   return details;
 }
 
