@@ -65,8 +65,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.tasks_open = true;
   r.entry = "beta";
   r.exception = "cancel";
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 56u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x38", 3));  // a map of 56
+  r.waits_for = "resources";
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 57u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x39", 3));  // a map of 57
 }
 
 }  // namespace

@@ -193,9 +193,6 @@ std::string kind_of(qmanager::SchedulerConfig config, const char* jobs, std::uin
 TEST(Explain, TheRuleOfAQueueThatKeepsAJobBackHasAKind) {
   constexpr const char* kBehind = "A 0 3 9 9\nB 0 4 5 5\nC 0 1 5 5\nD 0 4 5 5";
   EXPECT_EQ(kind_of(policy("fcfs"), kBehind, 3), "order");
-  auto shallow = policy("easy");
-  shallow.queues.begin()->second.queue_depth = 1;
-  EXPECT_EQ(kind_of(shallow, kBehind, 4), "depth");
   EXPECT_EQ(kind_of(policy("easy"), "A 0 3 9 9 urgency=0", 1), "held");
 }
 

@@ -84,6 +84,7 @@ TEST(Walks, AJobBeyondTheDepthIsToldWithWhomItIsCounted) {
   EXPECT_EQ(
       scheduler.outlook(JobId{4})->reason,
       "behind the first 2 in line that ask for l, and only these are tried (queue.depth = 2)");
+  EXPECT_EQ(name_of(scheduler.outlook(JobId{4})->kind), "depth");
   EXPECT_EQ(scheduler.queues().front().considered, 2);
 }
 

@@ -189,39 +189,6 @@ TEST_F(PackedJournal, IsReadAsOneWithoutPacks) {
   }
 }
 
-// A journal of version 4 has no packs.
-TEST_F(PackedJournal, OfAnEarlierVersionIsReadAndPacked) {
-  constexpr std::uint64_t kMany = 400;
-  {
-    auto journal = open();
-    ASSERT_TRUE(journal);
-    journal->add_batch({JobId(1), kMany, testing::a_jobspec(), false});
-    journal->add_event(JobId(1), kMany, {1, event::Submit{}});
-    ASSERT_TRUE(journal->commit());
-  }
-  {
-    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
-    db.exec("WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " +
-            std::to_string(9 * kMany - 1) +
-            ") INSERT INTO events SELECT i + 2, 1 + i / 9, 1, 10 + i, 'priority', "
-            "'{\"priority\":16}' FROM n");
-    db.exec("DROP TABLE event_packs");
-    db.exec("PRAGMA user_version = 4");
-  }
-  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
-  auto journal = open();
-  ASSERT_TRUE(journal) << to_string(journal.error());
-  const auto before = all_events(*journal, 1, 100'000);
-  EXPECT_EQ(before.size(), 1 + 9 * kMany);
-  pack_all(*journal);
-  EXPECT_EQ(all_events(*journal, 1, 100'000), before);
-  EXPECT_EQ(journal->events_of(JobId(7))->size(), 10u);
-  journal = fail(Errc::not_found, "closed");
-  EXPECT_EQ(packs(), static_cast<std::int64_t>(9 * kMany + 1 - kEventsUnpacked) / kEventsInPack);
-  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
-  EXPECT_EQ(check_journal(dir_)->rows.at("events"), 1 + 9 * static_cast<int>(kMany));
-}
-
 TEST_F(PackedJournal, TakesFewBytesForAnEvent) {
   constexpr std::uint64_t kMany = 10'000;
   {

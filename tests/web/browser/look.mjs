@@ -97,7 +97,7 @@ await page.keyboard.press('c');
 await wait('colour: user', () => window.holonTime.data?.colours.length && !window.holonTime.data.colours.includes('completed'));
 for (let i = 0; i < 4; i++) await page.keyboard.press('c');
 await page.keyboard.press('?');
-check('help', await page.$('.help'));
+check('help', await wait('help is drawn', () => document.querySelector('.help') !== null));
 await picture('help');
 await page.keyboard.press('Escape');
 await page.keyboard.press('j');
