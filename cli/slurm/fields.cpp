@@ -51,7 +51,7 @@ std::string account(const View& view) {
   return or_null(view, view.job.account);
 }
 std::string qos(const View& view) {
-  return view.job.qos.empty() ? "normal" : view.job.qos;
+  return view.job.qos.empty() ? kUsualQos : view.job.qos;
 }
 std::string user(const View& view) {
   return view.step.empty() ? view.job.user : "";

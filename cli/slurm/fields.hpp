@@ -9,6 +9,9 @@
 
 namespace holon::cli::slurm {
 
+// The QOS of a job that names none.
+inline constexpr const char* kUsualQos = "normal";
+
 // A row of a listing.
 struct View {
   const msg::JobRecord& job;

@@ -9,10 +9,12 @@
 #include <set>
 #include <utility>
 
+#include "base/hostlist.hpp"
 #include "base/idset.hpp"
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
+#include "cli/slurm/fields.hpp"
 #include "cli/slurm/job_ids.hpp"
 #include "launch/tasks/environment.hpp"
 
@@ -30,6 +32,13 @@ bool is_one_of(const std::vector<std::string>& list, const std::string& word) {
   return list.empty() || std::find(list.begin(), list.end(), word) != list.end();
 }
 
+bool is_on_one_of(const std::vector<std::string>& hosts, const std::string& nodelist) {
+  if (hosts.empty()) return true;
+  const auto held = Hostlist::parse(nodelist);
+  return held && std::any_of(hosts.begin(), hosts.end(),
+                             [&held](const std::string& host) { return held->contains(host); });
+}
+
 bool is_meant(const Question& question, const msg::JobRecord& job) {
   const State state = state_of(job);
   const auto same = [&state](const State& one) { return one.letters == state.letters; };
@@ -40,7 +49,9 @@ bool is_meant(const Question& question, const msg::JobRecord& job) {
   if (is_over && question.since > 0 && job.t_inactive < question.since) return false;
   if (question.until > 0 && job.t_submit >= question.until) return false;
   return is_one_of(question.users, job.user) && is_one_of(question.names, job.name) &&
-         is_one_of(question.queues, job.queue) && is_one_of(question.accounts, job.account);
+         is_one_of(question.queues, job.queue) && is_one_of(question.accounts, job.account) &&
+         is_one_of(question.qos, job.qos.empty() ? std::string(kUsualQos) : job.qos) &&
+         is_on_one_of(question.hosts, job.nodelist);
 }
 
 // The indices of the array's tasks that wait.
@@ -62,7 +73,7 @@ bool is_array(const msg::JobRecord& job) {
   return job.tasks > 0;
 }
 
-// Rows of the jobs of a listing with tasks behind their arrays. `named`: only these; empty: all.
+// Rows of the jobs of a listing with tasks behind their arrays.
 class Rows {
  public:
   Rows(Client& client, const Question& question) : client_(client), question_(question) {}
@@ -77,6 +88,14 @@ class Rows {
       begun_[job.array].insert(static_cast<std::uint64_t>(job.index));
     if (is_task && is_pending(job) && !question_.each_task) return;
     if (is_meant(question_, job)) rows_.emplace(job.id, Row{job});
+  }
+
+  // A job that was named by itself: a task that waits has a row, too.
+  void add_named(const msg::JobRecord& job) {
+    if (is_array(job))
+      add(job);
+    else if (is_meant(question_, job))
+      rows_.emplace(job.id, Row{job});
   }
 
   // Ends with a row for what waits of each array.
@@ -170,8 +189,14 @@ Result<Question> question_in(const Options& options) {
   for (const auto& [name, list] : {std::pair("user", &question.users),
                                    {"name", &question.names},
                                    {"partition", &question.queues},
-                                   {"account", &question.accounts}})
+                                   {"account", &question.accounts},
+                                   {"qos", &question.qos}})
     if (const auto value = options.value(name)) *list = items_of(*value);
+  if (const auto value = options.value("nodelist")) {
+    const auto hosts = Hostlist::parse(*value);
+    if (!hosts) return fail(Errc::invalid_argument, "Invalid node name specified: " + *value);
+    question.hosts = hosts->hosts();
+  }
   if (options.has("me")) question.users = {user_name()};
   return question;
 }
@@ -207,9 +232,8 @@ Result<std::vector<Row>> rows_of(Client& client, const Question& question) {
                                         ? "Invalid job id specified"
                                         : named.error().what);
   for (const auto& job : named->jobs) {
-    rows.add(job);
+    rows.add_named(job);
     if (!is_array(job)) continue;
-    std::vector<std::uint64_t> tasks;
     const auto all = client.tasks({job.id, "", ""});
     if (!all) return tl::unexpected(all.error());
     const auto ids = Idset::parse(all->ids);

@@ -24,12 +24,13 @@ struct Question {
   std::vector<State> states;  // of these; empty: all
   bool with_ended = false;    // jobs that are over, too
   bool each_task = false;     // tasks that wait have a row each
-  std::vector<std::string> users, names, queues, accounts;  // empty: all
-  std::int64_t since = 0, until = 0;                        // ended then or later; began before
+  std::vector<std::string> users, names, queues, accounts, qos;  // empty: all
+  std::vector<std::string> hosts;     // that hold, or held, at least one of these nodes; empty: all
+  std::int64_t since = 0, until = 0;  // ended then or later; began before
 };
 
 // Reads what squeue, scancel and sacct have in common: --jobs, --user, --me, --name, --partition,
-// --account, --states. Errors: invalid_argument.
+// --account, --qos, --nodelist, --states. Errors: invalid_argument.
 Result<Question> question_in(const Options& options);
 
 struct Row {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/hostlist.hpp"
 #include "resource/formats/rv1.hpp"
@@ -72,6 +73,32 @@ class Reading {
   Hostlist down_, used_;
 };
 
+// In an instance for several users its members are not told of its queues: those of their own jobs
+// stand for them.
+Status add_queues_of_jobs(client::Client& client, Cluster& cluster) {
+  msg::JobsRequest request;
+  request.all = true;
+  const auto jobs = client.jobs(request);
+  if (!jobs) return tl::unexpected(jobs.error());
+  std::set<std::string> names;
+  for (const auto& job : jobs->jobs) names.insert(job.queue);
+  for (const std::string& name : names)
+    cluster.partitions.push_back({name, names.size() == 1, true});
+  return {};
+}
+
+Status add_partitions(client::Client& client, Cluster& cluster) {
+  const auto stats = client.stats();
+  if (!stats && stats.error().code == Errc::denied) return add_queues_of_jobs(client, cluster);
+  if (!stats) return tl::unexpected(stats.error());
+  const auto usual = client.config({kNameOfUsualQueue});
+  const std::string name = usual && !usual->values.empty() ? usual->values.front().value : "";
+  for (const auto& queue : stats->queues)
+    cluster.partitions.push_back(
+        {queue.name, stats->queues.size() == 1 || queue.name == name, queue.enabled});
+  return {};
+}
+
 }  // namespace
 
 Result<Cluster> cluster_of(client::Client& client) {
@@ -84,14 +111,7 @@ Result<Cluster> cluster_of(client::Client& client) {
   Cluster cluster;
   const Reading reading(*reply, *held);
   for (const auto& host : what->hosts) cluster.nodes.push_back(reading.node(host));
-  const auto stats = client.stats();
-  if (!stats) return tl::unexpected(stats.error());
-  const auto usual = client.config({kNameOfUsualQueue});
-  for (const auto& queue : stats->queues)
-    cluster.partitions.push_back({queue.name, stats->queues.size() == 1, queue.enabled});
-  if (usual && !usual->values.empty())
-    for (Partition& partition : cluster.partitions)
-      partition.is_usual = partition.is_usual || partition.name == usual->values.front().value;
+  if (auto added = add_partitions(client, cluster); !added) return tl::unexpected(added.error());
   return cluster;
 }
 

@@ -17,9 +17,7 @@ constexpr Option kOptionsOfScancel[] = {{'A', "account", Takes::value},
                                         {'M', "clusters", Takes::value},
                                         {0, "ctld"},
                                         {'f', "full"},
-                                        {'H', "hurry"},
                                         {0, "help"},
-                                        {'i', "interactive"},
                                         {0, "me"},
                                         {'n', "name", Takes::value},
                                         {0, "jobname", Takes::value},
@@ -57,7 +55,8 @@ Result<Question> question_of_scancel(const Options& options) {
 
 bool has_filter(const Question& question) {
   return !question.users.empty() || !question.names.empty() || !question.queues.empty() ||
-         !question.accounts.empty() || !question.states.empty();
+         !question.accounts.empty() || !question.states.empty() || !question.qos.empty() ||
+         !question.hosts.empty();
 }
 
 // The numbers of jobs, and of whole arrays, that meet the filter.

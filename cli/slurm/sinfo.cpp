@@ -33,7 +33,6 @@ constexpr Option kOptionsOfSinfo[] = {{'a', "all"},
                                       {'R', "list-reasons"},
                                       {'r', "responding"},
                                       {'s', "summarize"},
-                                      {'S', "sort", Takes::value},
                                       {'t', "states", Takes::value},
                                       {0, "usage"},
                                       {'v', "verbose"},
@@ -183,6 +182,7 @@ std::string group_of(const Node& node, const Options& options) {
 
 bool is_meant_node(const Node& node, const Options& options) {
   if (options.has("list-reasons") && node.reason.empty()) return false;
+  if (options.has("responding") && node.state == "down") return false;
   if (const auto hosts = options.value("nodes")) {
     const auto named = Hostlist::parse(*hosts);
     if (named && !named->contains(node.host)) return false;

@@ -1,6 +1,7 @@
 // squeue: the jobs that wait and run.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -34,7 +35,6 @@ constexpr Option kOptionsOfSqueue[] = {{'A', "account", Takes::value},
                                        {'w', "nodelist", Takes::value},
                                        {0, "noconvert"},
                                        {'p', "partition", Takes::value},
-                                       {'P', "priority"},
                                        {'q', "qos", Takes::value},
                                        {'S', "sort", Takes::value},
                                        {0, "start"},
@@ -65,6 +65,36 @@ Result<std::vector<Part>> layout_of_jobs(const Options& options) {
   if (const char* const preset = std::getenv("SQUEUE_FORMAT"); preset != nullptr) format = preset;
   if (const auto typed = options.value("format")) format = *typed;
   return letters_in(format, is_letter);
+}
+
+// Fields whose texts are in the order of what they say.
+constexpr std::string_view kOrdered = "iAFKjuUgPtTSeVDCqaNQprR";
+
+bool comes_before(const std::string& a, const std::string& b) {
+  const auto is_number = [](const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (!is_number(a) || !is_number(b)) return a < b;
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+// Sorts by letters, "-" before one that is to descend: "P,-i". Errors: invalid_argument.
+Status sort_rows(std::vector<Row>& rows, const std::string& keys) {
+  std::vector<std::string> items = items_of(keys);
+  const Time now = instance::wall_clock_ms();
+  for (auto item = items.rbegin(); item != items.rend(); ++item) {  // the first one decides
+    const bool descends = item->starts_with('-');
+    const std::string letter = descends || item->starts_with('+') ? item->substr(1) : *item;
+    if (letter.size() != 1 || kOrdered.find(letter) == std::string_view::npos)
+      return fail(Errc::invalid_argument, "Invalid sort specification: " + *item);
+    const Field& field = *field_of_letter(letter.front());
+    std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
+      const std::string mine = field.text({a.job, now, a.waiting});
+      const std::string other = field.text({b.job, now, b.waiting});
+      return descends ? comes_before(other, mine) : comes_before(mine, other);
+    });
+  }
+  return {};
 }
 
 void print_jobs(Call& call, const std::vector<Part>& parts, const std::vector<Row>& rows,
@@ -146,11 +176,13 @@ int squeue(Call& call) {
   if (question->states.empty()) question->states = *states_in("PD,R,S,CG");
   auto client = connect(call);
   if (!client) return refuse(call, client.error());
-  const auto rows = rows_of(*client, *question);
+  auto rows = rows_of(*client, *question);
   if (!rows) {
     call.io.err << "slurm_load_jobs error: " << rows.error().what << "\n";
     return kFailed;
   }
+  if (const auto sorted = sort_rows(*rows, options->value("sort").value_or("")); !sorted)
+    return refuse(call, sorted.error());
   if (options->has("json"))
     print_jobs_json(call, *rows);
   else

@@ -191,6 +191,10 @@ TEST(SlurmTools, SqueueShowsWhatWaitsAndRuns) {
   EXPECT_EQ(ran.out, "7|R|2|n[1-2]\n8|PD|1|(Resources)\n");
   EXPECT_EQ(called("squeue", {"-h", "-t", "PD", "-o", "%i"}).out, "8\n");
   EXPECT_EQ(called("squeue", {"-h", "-u", "bob"}).out, "");
+  EXPECT_EQ(called("squeue", {"-h", "-w", "n2", "-o", "%i"}).out, "7\n");
+  EXPECT_EQ(called("squeue", {"-h", "-q", "normal", "-S", "-i", "-o", "%i"}).out, "8\n7\n");
+  EXPECT_EQ(called("squeue", {"-h", "-q", "high"}).out, "");
+  EXPECT_THAT(called("squeue", {"-S", "M"}).err, HasSubstr("Invalid sort specification: M"));
   EXPECT_THAT(called("squeue", {}).out,
               StartsWith("             JOBID PARTITION     NAME     USER ST       TIME  NODES "
                          "NODELIST(REASON)\n                 7   default      fit      ana  R "));
@@ -248,6 +252,7 @@ TEST(SlurmTools, ScancelNeedsToKnowWhat) {
   const auto ran = called("scancel", {});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.err, "scancel: error: No job identification provided\n");
+  EXPECT_THAT(called("scancel", {"-i", "7"}).err, HasSubstr("unknown option: -i"));
   EXPECT_THAT(called("scancel", {"x"}).err, HasSubstr("Invalid job id specified: x"));
 }
 

@@ -117,6 +117,8 @@ TEST_F(SlurmTools, ArraysHaveARowForWhatWaits) {
   EXPECT_THAT(rows, AllOf(HasSubstr("1_1|R|1|1\n"), HasSubstr("1_2|R|1|2\n"),
                           HasSubstr("1_[3-20]|PD|1|3-20\n")));
   EXPECT_EQ(shell("squeue -h -r -o %i | wc -l"), "20\n");
+  EXPECT_EQ(shell("squeue -h -j 1_7 -o '%i|%t'"), "1_7|PD\n") << "one that is named by itself";
+  EXPECT_EQ(shell("sacct -nXP -j 1_7 -o JobID,State"), "1_7|PENDING\n");
   EXPECT_EQ(shell("scancel '1_[3-20]'; squeue -h -o %i"), "1_1\n1_2\n");
   EXPECT_EQ(shell("scancel 1; until [ -z \"$(squeue -h)\" ]; do :; done; sacct -nXP -j 1_7 -o "
                   "JobID,State"),
