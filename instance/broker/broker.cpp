@@ -373,12 +373,6 @@ void Broker::take_request(const transport::Request& request) {
   if (gathering_->complete()) begin_with_gathered();
 }
 
-void Broker::watch_lease(Time end) {
-  lease_timer_.cancel();
-  if (end != kTimeMax)
-    lease_timer_ = reactor_.at(end, [this] { begin_end("timeout", "its time is over"); });
-}
-
 // ---- a turn ----
 
 void Broker::keep_clock() {
@@ -407,7 +401,7 @@ void Broker::finish_turn() {
   if (read_only_) return finish_listing_turn();
   const Time now = reactor_.now();
   // Timers stand still while the machine sleeps, leases do not.
-  if (instance_ && instance_->identity.lease_end <= now) begin_end("timeout", "its time is over");
+  if (is_lease_over()) end_with_lease();
   look_at_wall_clock();
   std::optional<Time> next;
   if (instance_) next = instance_->turn(now);
@@ -472,6 +466,7 @@ void Broker::end_by_signal() {
   const bool cut_off = parent_ && !parent_->is_up();
   if (cut_off) return end("the instance above was gone, and it was told to stop");
   if (!parent_ || !instance_) return end("it was told to stop");
+  if (is_lease_over()) return end_with_lease();
   end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
 }
 

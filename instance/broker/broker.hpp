@@ -130,6 +130,8 @@ class Broker {
   void move_lease(const msg::Lease& told);
   void keep_lease(const msg::Lease& told, Time end);
   void watch_lease(Time end);
+  bool is_lease_over() const;
+  void end_with_lease();
   void move_walltime(Time end);
   void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
   void agents_are_up();
@@ -200,7 +202,7 @@ class Broker {
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
+      hearing_, files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
 };
 
 }  // namespace holon::instance

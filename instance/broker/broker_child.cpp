@@ -11,6 +11,9 @@ namespace {
 // The longest that a parent's word about a lease is on its way; a difference beyond it means that
 // the end was moved.
 constexpr Duration kTransit = 1'000;
+// What agents have sent before the lease was over is read within this time. A broker that was
+// stopped beyond its lease finds the ends of its jobs in its sockets when it goes on.
+constexpr Duration kToHear = 100;
 
 }  // namespace
 
@@ -58,6 +61,26 @@ void Broker::keep_lease(const msg::Lease& told, Time end) {
   grant_.lease = told.lease;
   grant_.end = end == kTimeMax ? 0 : end;
   journal_.put_grant(grant_);
+}
+
+void Broker::watch_lease(Time end) {
+  lease_timer_.cancel();
+  hearing_.cancel();
+  if (end != kTimeMax) lease_timer_ = reactor_.at(end, [this] { end_with_lease(); });
+}
+
+bool Broker::is_lease_over() const {
+  return instance_ && instance_->identity.lease_end <= reactor_.now();
+}
+
+// The jobs that ended in time have their own ends, not the lease's: what was sent about them is
+// heard first. The parent may move the lease meanwhile.
+void Broker::end_with_lease() {
+  if (hearing_) return;
+  hearing_ = reactor_.after(kToHear, [this] {
+    hearing_.cancel();
+    if (is_lease_over()) begin_end("timeout", "its time is over");
+  });
 }
 
 void Broker::move_lease(const msg::Lease& told) {

@@ -28,9 +28,10 @@ void JobArray::add_ended(const Lifecycle& life, std::uint64_t n) {
   timeout += result == "TIMEOUT" ? n : 0;
   cpu_ms += life.cpu_ms;
   max_rss_kb = std::max(max_rss_kb, life.max_rss_kb);
+  const Time over = life.finished ? life.t_finish : life.t_inactive;
+  latest = std::max(latest, over);
   if (!life.started) return;
-  const Duration ran =
-      std::max<Duration>(0, (life.finished ? life.t_finish : life.t_inactive) - life.t_start);
+  const Duration ran = std::max<Duration>(0, over - life.t_start);
   started += n;
   wait_ms += std::max<Duration>(0, life.t_start - life.t_submit);
   run_ms += ran;

@@ -39,6 +39,7 @@ struct JobArray {
   std::uint64_t timeout = 0;                          // failed tasks that reached their limit
   std::uint64_t started = 0;                          // tasks that are over and had started
   std::int64_t wait_ms = 0, run_ms = 0, core_ms = 0;  // sums over those (msg::Usage)
+  Time latest = 0;  // when the last of these was over, or the array closed or cancelled
 
   JobId first() const { return JobId(id.value() + 1); }
   std::uint64_t count() const { return submission->count; }

@@ -282,14 +282,16 @@ void JobManager::cancel_held(JobId array, const Idset& these, const std::string&
   settle_array(array, now);
 }
 
-// Ends an array whose last task is over.
+// Ends an array whose last task is over, at the time when that task was: the broker may have heard
+// of it later.
 void JobManager::settle_array(JobId id, Time now) {
   const auto found = arrays_.find(id);
   if (found == arrays_.end()) return;
   const JobArray& array = found->second;
   ActiveJob& job = jobs_.at(id);
   if (!array.is_over() || job.life.finished) return;
-  post(job, event::ArrayFinish{array.status, array.cpu_ms, array.max_rss_kb}, now);
+  const Time over = std::clamp(array.latest, std::min(job.life.t_start, now), now);
+  post(job, event::ArrayFinish{array.status, array.cpu_ms, array.max_rss_kb}, over);
   advance(id, now);
 }
 
@@ -309,6 +311,7 @@ void JobManager::raise_array(ActiveJob& job, const event::Exception& why, Time n
   outside_.changed(job);
   JobArray& array = arrays_.at(id);
   array.open = false;
+  array.latest = now;
   const event::Exception theirs{why.type == "max-fails" ? "others-failed" : why.type, 0, why.note};
   for (const Idset& held : {array.waiting, array.blocked})  // copies
     end_waiting(array, held, theirs, now);

@@ -211,6 +211,7 @@ Result<msg::ExtendReply> JobManager::extend_array(const msg::ExtendRequest& requ
   if (!request.close) return reply;
   ActiveJob& job = jobs_.at((*array)->id);
   (*array)->open = false;
+  (*array)->latest = now;
   post(job, event::ArrayClose{}, now);
   outside_.changed(job);
   settle_array(job.id, now);
