@@ -10,34 +10,43 @@
 namespace holon::launch {
 namespace {
 
-using transport::stream;
-using transport::topic;
+using holon::msg::kAgentsSay;
+using holon::msg::kInvitedAsk;
+using holon::msg::kOfAgents;
+using holon::msg::kOwnerProves;
+using holon::msg::repeated;
+using holon::msg::stream;
+using holon::msg::topic;
 
-constexpr std::array kTopics = {
-    topic<msg::JoinRequest, msg::JoinReply>("agent.join"),
-    topic<msg::VouchRequest, msg::Empty>("agent.vouch"),
-    topic<msg::Hello, msg::Welcome>("agent.hello"),
-    topic<msg::Report, msg::Reported>("agent.report"),
-    topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),
-    topic<msg::Empty, msg::FilesReply>("agent.files"),
-    topic<msg::KeepRequest, msg::KeepReply>("agent.keep"),
-    topic<msg::RefusedRequest, msg::Empty>("agent.refused"),
-    topic<msg::StartRequest, msg::Empty>("agent.start"),
-    topic<msg::SignalRequest, msg::Empty>("agent.signal"),
-    topic<msg::CheckpointRequest, msg::Empty>("agent.checkpoint"),
-    topic<msg::KillRequest, msg::Empty>("agent.kill"),
-    topic<msg::LimitRequest, msg::Empty>("agent.limit"),
-    topic<msg::SuspendRequest, msg::Empty>("agent.suspend"),
-    stream<msg::OutputRequest, msg::OutputChunk>("agent.output"),
-    topic<msg::InputRequest, msg::InputReply>("agent.input"),
-    topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture"),
-    topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown"),
+constexpr std::array kTable = {
+    topic<msg::JoinRequest, msg::JoinReply>("agent.join", kInvitedAsk),
+    topic<msg::VouchRequest, msg::Empty>("agent.vouch", kInvitedAsk),
+    topic<msg::Hello, msg::Welcome>("agent.hello", repeated(kOwnerProves)),
+    topic<msg::Report, msg::Reported>("agent.report", repeated(kAgentsSay)),
+    topic<msg::FenceRequest, msg::FenceReply>("agent.fence", repeated(kAgentsSay)),
+    topic<msg::Empty, msg::FilesReply>("agent.files", repeated(kAgentsSay)),
+    topic<msg::KeepRequest, msg::KeepReply>("agent.keep", repeated(kAgentsSay)),
+    topic<msg::RefusedRequest, msg::Empty>("agent.refused", repeated(kAgentsSay)),
+    topic<msg::StartRequest, msg::Empty>("agent.start", kOfAgents),
+    topic<msg::SignalRequest, msg::Empty>("agent.signal", kOfAgents),
+    topic<msg::CheckpointRequest, msg::Empty>("agent.checkpoint", kOfAgents),
+    topic<msg::KillRequest, msg::Empty>("agent.kill", kOfAgents),
+    topic<msg::LimitRequest, msg::Empty>("agent.limit", kOfAgents),
+    topic<msg::SuspendRequest, msg::Empty>("agent.suspend", kOfAgents),
+    stream<msg::OutputRequest, msg::OutputChunk>("agent.output", kOfAgents),
+    topic<msg::InputRequest, msg::InputReply>("agent.input", kOfAgents),
+    topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture", kOfAgents),
+    topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown", kOfAgents),
 };
 
 }  // namespace
 
+std::span<const holon::msg::Topic> table() {
+  return kTable;
+}
+
 transport::TopicGroup topics() {
-  return {"Agent", kTopics};
+  return {"Agent", holon::msg::shapes_of(kTable)};
 }
 
 }  // namespace holon::launch

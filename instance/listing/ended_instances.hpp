@@ -1,5 +1,5 @@
 // ended_instances.hpp - answers for ended instances below, from the records they have left here, as
-// the table of topics says (users/rights.hpp).
+// the table of topics says (msg/topic.hpp).
 #pragma once
 #include <string>
 #include <vector>

@@ -2,7 +2,7 @@
 // has none of this: all that reach it are its owner.
 //
 // Roles, by the kernel's word on a connection: an operator (access.operators), a user
-// (access.users), a guest (everybody else). rights.hpp has the topics of each role; this file has
+// (access.users), a guest (everybody else). msg/topic.hpp has the topics of each role; this file has
 // the part of a topic: users see and change their own jobs, and are who the kernel says.
 #pragma once
 #include <cstdint>
@@ -26,7 +26,7 @@ class Access {
   Access(bool serves_users, const config::Config& config, const JobManager& jobs);
 
   bool serves_users() const { return serves_users_; }
-  // The sender's kinds of rights.hpp beside owner; 0 in an instance of one user.
+  // The sender's kinds of msg/topic.hpp beside owner; 0 in an instance of one user.
   unsigned kinds_of(const transport::Principal& who, Time now);
   // The user's name; "": no user has this number.
   const std::string& name_of(std::uint32_t uid, Time now);

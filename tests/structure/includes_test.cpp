@@ -29,7 +29,7 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"transport", {"base"}},
     {"batch", {"base"}},
     {"pmi", {"base"}},
-    {"launch", {"base", "pmi", "starter", "transport"}},
+    {"launch", {"base", "msg", "pmi", "starter", "transport"}},
     {"starter", {"base"}},
     {"msg", {"base", "transport"}},
     {"client", {"base", "transport", "msg"}},

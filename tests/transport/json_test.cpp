@@ -73,8 +73,7 @@ TEST(Json, ReplacesWhatIsNotUtf8) {
 }
 
 TEST(JsonSchema, DescribesEveryFieldOfAStruct) {
-  constexpr std::array kTopics = {topic<Branch, Leaf>("ask"), stream<Leaf, Branch>("follow")};
-  const TopicGroup group{"My", kTopics};
+  const TopicGroup group{"My", {topic<Branch, Leaf>("ask"), stream<Leaf, Branch>("follow")}};
   const auto schema = nlohmann::json::parse(json_schema(std::span(&group, 1)));
   EXPECT_EQ(schema["x-topics"]["ask"]["request"]["$ref"], "#/$defs/MyBranch");
   EXPECT_EQ(schema["x-topics"]["follow"]["stream"]["$ref"], "#/$defs/MyBranch");

@@ -127,7 +127,7 @@ constexpr Topic stream(std::string_view name) {
 // `prefix`, which stands before the names of this group's structs.
 struct TopicGroup {
   std::string_view prefix;
-  std::span<const Topic> topics;
+  std::vector<Topic> topics;
 };
 
 // The JSON schema (draft 2020-12) of all messages: a definition in "$defs" for each struct, and in
