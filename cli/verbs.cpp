@@ -40,6 +40,7 @@ std::span<const Verb> verbs() {
       {"output", "what a job wrote; of an array each task, or those that failed", Group::look,
        verb_output},
       {"watch", "see how far jobs are, until all are over", Group::look, verb_watch},
+      {"events", "what happens to jobs, as one stream", Group::look, verb_events},
       {"history", "what jobs that are over have waited for and used", Group::look, verb_history},
       {"report", "a page about what an instance has done", Group::look, verb_report},
       {"explain", "why jobs wait, and what would let them start now", Group::look, verb_explain},

@@ -26,6 +26,7 @@ int verb_jobs(Invocation& call);
 int verb_job(Invocation& call);
 int verb_output(Invocation& call);
 int verb_watch(Invocation& call);
+int verb_events(Invocation& call);
 int verb_history(Invocation& call);
 int verb_completion(Invocation& call);
 int verb_report(Invocation& call);

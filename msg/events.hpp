@@ -10,10 +10,10 @@
 
 namespace holon::msg {
 
-// "events" (stream of EventsPart, without end): without a cursor it begins with a snapshot; with
-// the cursor of a part it goes on behind that part, over restarts of the client and of the broker.
-// A cursor from which it cannot go on (what came after it is forgotten or lost) begins with a
-// snapshot again.
+// "events" (stream of EventsPart, without end unless `once`): without a cursor it begins with a
+// snapshot; with the cursor of a part it goes on behind that part, over restarts of the client and
+// of the broker. A cursor from which it cannot go on (what came after it is forgotten or lost)
+// begins with a snapshot again.
 struct EventsRequest {
   std::string cursor;    // of the last part that was dealt with; "": none
   bool all = false;      // the snapshot has inactive jobs, too
@@ -21,11 +21,14 @@ struct EventsRequest {
   bool node = false;     // and the instance's node of the tree whenever that has changed
   // No snapshot: the stream begins with an empty part, `anew`, and goes on with what happens then.
   bool bare = false;
+  // No snapshot: the stream begins, `anew`, with all events that the instance still has.
+  bool past = false;
+  bool once = false;                    // the stream ends when all that has happened is told
   std::vector<std::string> names = {};  // only events of these names; empty: all
   // Arrays, and tasks of them, to follow by records: what happens to tasks is no event. The records
   // come behind the snapshot, and whenever they have changed.
   std::vector<std::uint64_t> arrays = {};
-  HOLON_FIELDS(cursor, all, records, node, bare, names, arrays)
+  HOLON_FIELDS(cursor, all, records, node, bare, past, once, names, arrays)
 };
 
 // A part of the stream. After a snapshot and all parts behind it a follower knows what the instance

@@ -66,8 +66,11 @@ void Followers::follow(const transport::Request& request, std::optional<std::str
   follower.viewer = std::move(viewer);
   follower.era = std::move(*era);
   for (const auto id : ask->arrays) follower.arrays.emplace(id, "");
-  follower.lists = !go_on_from(ask->cursor, follower);
-  if (follower.lists && ask->bare) begin_bare(follower);
+  if (!go_on_from(ask->cursor, follower))
+    if (auto begun = begin_anew(follower); !begun) {
+      followers_.erase(number);
+      return request.fail(begun.error());
+    }
   request.on_cancel([this, number, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.lock()) followers_.erase(number);
   });
@@ -85,11 +88,19 @@ bool Followers::go_on_from(const std::string& text, Follower& follower) const {
   return cursor->number > *forgotten && cursor->number <= uses_.journal.next_event();
 }
 
-// Begins without a snapshot, and with nothing known of earlier events.
-void Followers::begin_bare(Follower& follower) const {
-  follower.lists = false;
-  follower.gap = true;
+// Begins with a snapshot; or, as the follower has asked, with nothing known of earlier events, or
+// with all of them that are kept.
+Status Followers::begin_anew(Follower& follower) const {
+  follower.lists = !follower.ask.bare && !follower.ask.past;
+  follower.gap = !follower.lists;
+  follower.began = false;
+  follower.shown.clear();
   follower.place = {uses_.journal.next_event(), 0};
+  if (!follower.ask.past) return {};
+  const auto forgotten = uses_.journal.last_forgotten_event();
+  if (!forgotten) return tl::unexpected(forgotten.error());
+  follower.place = {std::min(*forgotten + 1, uses_.journal.next_event()), 0};
+  return {};
 }
 
 void Followers::happened() {
@@ -128,7 +139,15 @@ bool Followers::step(Number number) {
     return false;
   }
   follower.works = *more;
+  if (!*more && follower.ask.once) end(number);
   return *more;
+}
+
+// Ends the stream behind what was sent.
+void Followers::end(Number number) {
+  const auto found = followers_.find(number);
+  uses_.after_commit.add([request = found->second.request] { request.end(); });
+  followers_.erase(found);
 }
 
 // ---- the snapshot ----
@@ -206,10 +225,8 @@ Result<bool> Followers::tell_some(Follower& follower) {
   const auto forgotten = uses_.journal.last_forgotten_event();
   if (!forgotten) return tl::unexpected(forgotten.error());
   if (follower.place.number <= *forgotten && follower.place.number < uses_.journal.next_event()) {
-    follower.lists = true;  // events that it has not been sent are gone
-    follower.began = false;
-    follower.shown.clear();
-    if (follower.ask.bare) begin_bare(follower);
+    // Events that the follower has not been sent are gone.
+    if (auto begun = begin_anew(follower); !begun) return tl::unexpected(begun.error());
     return true;
   }
   const auto events = uses_.journal.events_from(follower.place.number, kFollowedEvents);

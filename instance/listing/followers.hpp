@@ -73,9 +73,10 @@ class Followers {
   using Number = std::uint64_t;
 
   bool go_on_from(const std::string& cursor, Follower& follower) const;
-  void begin_bare(Follower& follower) const;
+  Status begin_anew(Follower& follower) const;
   void work(Number number, Follower& follower);
   bool step(Number number);
+  void end(Number number);
   Result<bool> list_some(Follower& follower);
   Result<bool> tell_some(Follower& follower);
   Result<std::vector<msg::JobRecord>> next_records(const Follower& follower, JobId last) const;

@@ -236,5 +236,34 @@ TEST(FollowTree, TellsOfChildrenUntilTheyHaveEnded) {
   EXPECT_FALSE(kept.contains(path_of_child()));
 }
 
+TEST(Follow, OnceEndsBehindAllThatHasHappened) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto first = live.job({"true"}, {.count = 2});
+  for (const auto id : {first, first + 1}) live.wait_one(id);
+  auto client = connected(live);
+  Knowledge known;
+  msg::EventsRequest request;
+  request.past = request.once = true;
+  const auto hear = [&] {
+    request.cursor = known.cursor;
+    known.events.clear();
+    return client.follow(request, [&](const msg::EventsPart& part) {
+      known.take(part);
+      return true;
+    });
+  };
+  ASSERT_TRUE(hear());
+  EXPECT_EQ(known.events.size(), 2u);
+  for (const auto id : {first, first + 1})
+    EXPECT_EQ(known.events[id], names_in(client.info(id)->eventlog)) << id;
+  ASSERT_TRUE(hear());
+  EXPECT_TRUE(known.events.empty()) << "nothing has happened since";
+  live.kill_broker();
+  live.wait_one(live.job({"true"}));
+  ASSERT_TRUE(hear());
+  EXPECT_EQ(known.events.size(), 1u);
+  EXPECT_EQ(known.events[first + 2], names_in(client.info(first + 2)->eventlog));
+}
+
 }  // namespace
 }  // namespace holon::client
