@@ -83,8 +83,10 @@ class EventPrinter {
     if (at.event.time < args_.since) return;
     if (args_.json) return print_json(at, cursors);
     const std::string& context = at.event.context;
-    call_.io.out << fmt::format("{}  {:<10}  {:<12}{}\n", clock_of(at.event.time), path_of(at),
-                                at.event.name, context == "{}" ? "" : " " + context);
+    std::string line = fmt::format("{}  {:<10}  {:<12} {}", clock_of(at.event.time), path_of(at),
+                                   at.event.name, context == "{}" ? "" : context);
+    line.erase(line.find_last_not_of(' ') + 1);
+    call_.io.out << line << "\n";
   }
 
   void print_cursor(const TreeCursors& cursors) {
