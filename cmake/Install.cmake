@@ -5,7 +5,7 @@ list(REMOVE_ITEM modules holon_cli)  # the command line is for people
 install(TARGETS ${modules} EXPORT holonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS holon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 if(TARGET holon_pmix)
-  install(TARGETS holon_pmix RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/holon)
+  install(TARGETS holon_pmix RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/holon OPTIONAL)
 endif()
 install(FILES ${CMAKE_BINARY_DIR}/libexec/holon/slurm/srun DESTINATION ${CMAKE_INSTALL_BINDIR}/../libexec/holon/slurm)
 foreach(folder base batch pmi resource qmanager policy holdings sim config starter transport launch msg client web instance)
