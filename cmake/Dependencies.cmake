@@ -1,5 +1,8 @@
 # Everything comes from Debian 12 packages; scripts/install-deps has the list. What a page draws with is npm's
 # (NpmPackages.cmake).
+if(HOLON_STATIC)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(tl-expected REQUIRED)
@@ -26,6 +29,10 @@ pkg_check_modules(pmix QUIET pmix)
 pkg_check_modules(lua REQUIRED IMPORTED_TARGET lua5.4-c++)
 find_package(msgpack REQUIRED)
 find_package(SQLiteCpp REQUIRED)
+
+if(HOLON_STATIC)
+  include(cmake/StaticProgram.cmake)
+endif()
 
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

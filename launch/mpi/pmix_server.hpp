@@ -1,6 +1,6 @@
 // pmix_server.hpp - the PMIx server of one job on one node: `holon pmix`, a hidden verb, a process
 // of the job's own that an agent starts before the tasks. Open MPI's processes find each other by
-// it.
+// it. A static holon cannot load libpmix: beside it the same is a program of its own (helper/).
 //
 // It is a process, and not a part of the agent: the library reads with its own threads what tasks
 // send, and harm from that ends only one job. The library is loaded when it is needed: holon runs

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +34,12 @@ std::string pmix_space(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> pmix_server_command(const std::string& binary) {
+  const auto helper = std::filesystem::path(binary).parent_path().parent_path() / kPmixHelper;
+  if (access(helper.c_str(), X_OK) == 0) return {helper.string()};
+  return {binary, "pmix"};
+}
 
 Result<std::unique_ptr<PmixWireUp>> PmixWireUp::create(Ground ground, const msg::Start& start,
                                                        WireUpEvents events) {
@@ -69,8 +76,8 @@ Status PmixWireUp::start_server(std::uint64_t job) {
   server_.reset(ends[0]);
   const transport::UniqueFd theirs(ends[1]);
   std::error_code unknown;
-  const std::vector<std::string> argv = {
-      std::filesystem::read_symlink("/proc/self/exe", unknown).string(), "pmix"};
+  const auto argv =
+      pmix_server_command(std::filesystem::read_symlink("/proc/self/exe", unknown).string());
   // The lineage shows that the server is one of the job's processes.
   Environment environment = current_environment();
   environment[kLineage] = lineage_of_job(ground_.frame.lineage, job);
@@ -82,7 +89,7 @@ Status PmixWireUp::start_server(std::uint64_t job) {
   program.cgroup = ground_.cgroup;
   program.wire_up = theirs.get();
   const auto pid = ground_.processes.spawn(program);
-  if (!pid) return fail(Errc::system, pid.error().what, "holon pmix");
+  if (!pid) return fail(Errc::system, pid.error().what, argv.front());
   pid_ = *pid;
   auto exit =
       ground_.processes.on_end(pid_,

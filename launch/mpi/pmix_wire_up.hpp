@@ -5,6 +5,7 @@
 // not trusted: it reads what tasks send.
 #pragma once
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -18,6 +19,14 @@
 #include "transport/unique_fd.hpp"
 
 namespace holon::launch {
+
+// The program of the server, below the folder that has bin/holon: a static holon, which loads no
+// library, needs it.
+inline constexpr const char* kPmixHelper = "libexec/holon/holon-pmix";
+
+// The command of the server for the holon `binary` (an absolute path): kPmixHelper where it is
+// installed beside, else the binary's own verb.
+std::vector<std::string> pmix_server_command(const std::string& binary);
 
 class PmixWireUp final : public WireUp {
  public:

@@ -27,6 +27,14 @@ set(clients follow)
 step("install" ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
 expect_file(bin/holon)
 expect_file(share/man/man1/holon.1)
+# Who has built the program alone has neither man pages nor completions nor the helper, and installs it all the same.
+file(READ ${BINARY_DIR}/cmake_install.cmake rules)
+string(REGEX REPLACE "${BINARY_DIR}/(man|completion|helper)/" "${BINARY_DIR}/absent/" rules "${rules}")
+file(WRITE ${work}/program_alone.cmake "${rules}")
+step("installing the program alone" ${CMAKE_COMMAND} -DCMAKE_INSTALL_PREFIX=${work}/alone -P ${work}/program_alone.cmake)
+if(NOT EXISTS ${work}/alone/bin/holon OR EXISTS ${work}/alone/share/man/man1/holon.1)
+  message(FATAL_ERROR "installing the program alone did something else")
+endif()
 step("configuring docs/examples" ${CMAKE_COMMAND} -S ${SOURCE_DIR}/docs/examples -B ${work}/build
      -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/prefix
      -DCMAKE_CXX_FLAGS=${CXX_FLAGS})

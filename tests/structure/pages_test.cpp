@@ -8,9 +8,9 @@ namespace holon::structure {
 namespace {
 
 const std::vector<std::string> kFolders = {
-    "base",  "batch",     "pmi",    "resource", "qmanager", "policy",   "holdings",
-    "sim",   "transport", "launch", "msg",      "client",   "instance", "cli",
-    "tests", "bench",     "docs",   "scripts",  "world",    "python",   "web"};
+    "base",      "batch",   "pmi",   "resource", "qmanager", "policy",    "holdings",  "sim",
+    "transport", "launch",  "msg",   "client",   "instance", "cli",       "tests",     "bench",
+    "docs",      "scripts", "world", "python",   "web",      "packaging", "standalone"};
 
 TEST(Pages, EveryFolderSaysWhatItIs) {
   for (const auto& folder : kFolders) {
