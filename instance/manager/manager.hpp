@@ -232,8 +232,8 @@ class JobManager {
   // Numbers named by a request that belong together.
   struct NumberRun {
     Idset numbers;
-    JobId last;            // last number of the array, or the job
-    JobId array{0};        // all are tasks of this array; 0: one job, which need not exist
+    JobId last;      // last number of the array, or the last of these jobs
+    JobId array{0};  // all are tasks of this array; 0: jobs, of which one alone need not exist
     bool is_over = false;  // the array is
   };
   // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many numbers
@@ -516,7 +516,7 @@ class JobManager {
   std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for their tasks
   std::vector<EndedRange> ended_since_;       // tasks of the former that ended since the last turn
   std::set<JobId> to_unblock_;                // of the latter, those not looked at yet
-  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
+  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array(); or jobs of no array
   JobId next_id_{1};
   JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
