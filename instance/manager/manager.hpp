@@ -356,7 +356,8 @@ class JobManager {
   Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
   Standing standing_of(const ActiveJob& job, Time now) const;
   void keep_waiting(const ActiveJob& job);
-  void settle_dependencies(Time now);
+  // Looks at some jobs whose dependencies may be settled; true: there are more.
+  bool settle_dependencies(Time now);
   void let_go(ActiveJob& job, Time now);
   bool runs_again(const ActiveJob& job) const;
   void requeue(ActiveJob& job, Time now);
@@ -498,6 +499,8 @@ class JobManager {
   void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
 
   Journal& journal_;
+  static constexpr std::uint16_t kFirstPass = 256;  // jobs
+
   const InstanceClock& clock_;
   qmanager::Scheduler& scheduler_;
   const QueueGates& gates_;
@@ -521,7 +524,9 @@ class JobManager {
   JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
-  bool recovering_ = false;  // the scheduler has not been told of pending jobs yet
+  bool recovering_ = false;            // the scheduler has not been told of pending jobs yet
+  std::uint8_t passes_left_out_ = 0;   // in a row, while dependencies are settled
+  std::uint16_t budget_ = kFirstPass;  // of the next pass
   PassTimes passes_;
   WaitingRoom waiting_;
   // Which dependencies are met, of jobs that have many.
