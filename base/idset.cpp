@@ -132,9 +132,20 @@ std::string Idset::str() const {
   return text;
 }
 
+namespace {
+
+// The first range that ends at `id` or behind it.
+auto first_from(std::span<const Idset::Range> ranges, std::uint64_t id) {
+  return std::partition_point(ranges.begin(), ranges.end(),
+                              [id](const Idset::Range& range) { return range.last < id; });
+}
+
+}  // namespace
+
 Idset common(const Idset& a, const Idset& b) {
   Idset both;
-  auto x = a.ranges().begin();
+  if (a.empty() || b.empty()) return both;
+  auto x = first_from(a.ranges(), b.first());
   for (const auto& range : b.ranges()) {
     while (x != a.ranges().end() && x->last < range.first) ++x;
     for (auto y = x; y != a.ranges().end() && y->first <= range.last; ++y)
@@ -145,7 +156,8 @@ Idset common(const Idset& a, const Idset& b) {
 
 Idset without(const Idset& a, const Idset& b) {
   Idset rest;
-  auto cut = b.ranges().begin();
+  if (a.empty()) return rest;
+  auto cut = first_from(b.ranges(), a.first());
   for (const auto& range : a.ranges()) {
     std::uint64_t from = range.first;
     while (cut != b.ranges().end() && cut->last < range.first) ++cut;

@@ -59,6 +59,20 @@ void remove_range(Idset& set, std::uint64_t first, std::uint64_t last) {
   set = without(set, range);
 }
 
+// Where all are short, which may be one of thousands of portions of a set, only what is behind them
+// is moved, not all of it copied.
+void remove_ids(Idset& set, const Idset& gone) {
+  constexpr std::uint64_t kShort = 16;
+  const auto ranges = gone.ranges();
+  const bool are_short = std::all_of(ranges.begin(), ranges.end(), [](const Idset::Range& range) {
+    return range.last - range.first < kShort;
+  });
+  if (!are_short) set = without(set, gone);
+  if (!are_short || set.empty()) return;
+  for (const auto& range : ranges)
+    for (auto id = range.first; id <= range.last; ++id) set.erase(id);
+}
+
 std::optional<JobId> ArrayShape::number_of(std::uint64_t index) const {
   const auto place = array.place_of(index);
   if (!place || *place >= tasks) return std::nullopt;

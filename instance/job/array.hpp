@@ -62,6 +62,8 @@ inline constexpr std::uint64_t kRoomOfOpen = 100'000;
 
 // Removes first .. last from `set`. O(ranges).
 void remove_range(Idset& set, std::uint64_t first, std::uint64_t last);
+// Removes the ids that `gone` has, too.
+void remove_ids(Idset& set, const Idset& gone);
 
 // The indices and the numbers of an array's tasks.
 struct ArrayShape {

@@ -66,7 +66,7 @@ std::int64_t Journal::State::first_pack_from() const {
 }
 
 void Journal::State::pack_some_events() {
-  constexpr int kPacksAtOnce = 4;  // later turns catch up with one that has written more
+  constexpr int kPacksAtOnce = 2;  // later turns catch up with one that has written more
   for (int i = 0; i < kPacksAtOnce && next_seq >= pack_from; ++i) {
     const Packing done = pack_oldest_events(db, packed_to, next_seq - kEventsUnpacked);
     packed_to = done.up_to;

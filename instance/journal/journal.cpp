@@ -312,11 +312,16 @@ Result<std::vector<std::string>> Journal::outbox() const {
 
 Result<Batch> Journal::batch_of(JobId job) const {
   auto found = state_->read<std::optional<Batch>>([&]() -> std::optional<Batch> {
-    SQLite::Statement q(state_->db,
-                        fmt::format("{}WHERE first <= ? ORDER BY first DESC LIMIT 1", kBatch));
-    q.bind(1, number_of(job));
-    if (!q.executeStep()) return std::nullopt;
-    return batch_from(q);
+    auto& known = state_->whole_batch_known;
+    if (!known)
+      known.emplace(state_->db,
+                    fmt::format("{}WHERE first <= ? ORDER BY first DESC LIMIT 1", kBatch));
+    known->tryReset();  // after a step that failed
+    known->bind(1, number_of(job));
+    std::optional<Batch> batch;
+    if (known->executeStep()) batch = batch_from(*known);
+    known->tryReset();
+    return batch;
   });
   if (!found) return tl::unexpected(found.error());
   if (!*found || !(*found)->contains(job))

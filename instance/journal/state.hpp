@@ -160,7 +160,7 @@ struct Journal::State {
     msg::JobRecord record;
   };
   std::map<JobId, RecordBase> bases;
-  std::optional<SQLite::Statement> batch_known;
+  std::optional<SQLite::Statement> batch_known, whole_batch_known, array_known;
   mutable RecordReader records{db};
   // nullptr: the record is kept whole. The first record of a batch becomes its base.
   const msg::JobRecord* base_for(const msg::JobRecord& record);

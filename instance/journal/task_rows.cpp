@@ -223,10 +223,14 @@ void Journal::add_ended_tasks(const EndedTasks& tasks, const std::string& result
 Result<std::optional<std::uint64_t>> Journal::tasks_of_array(JobId array) const {
   using Found = std::optional<std::uint64_t>;
   return state_->read<Found>([&]() -> Found {
-    SQLite::Statement q(state_->db, "SELECT tasks FROM arrays WHERE id=?");
-    q.bind(1, row_of(array));
-    if (!q.executeStep()) return std::nullopt;
-    return static_cast<std::uint64_t>(q.getColumn(0).getInt64());
+    auto& known = state_->array_known;
+    if (!known) known.emplace(state_->db, "SELECT tasks FROM arrays WHERE id=?");
+    known->tryReset();  // after a step that failed
+    known->bind(1, row_of(array));
+    Found found;
+    if (known->executeStep()) found = static_cast<std::uint64_t>(known->getColumn(0).getInt64());
+    known->tryReset();
+    return found;
   });
 }
 

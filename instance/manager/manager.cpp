@@ -13,8 +13,10 @@
 namespace holon::instance {
 namespace {
 
-// How much one pass may look at before requests are served again.
-constexpr qmanager::Budget kPass{4096};
+// Jobs that one pass may look at before requests are served again: as many as take it so long.
+constexpr std::uint16_t kFewest = 64, kMost = 4096;
+constexpr std::int64_t kLongPass = 20'000, kShortPass = 8'000;  // us
+constexpr int kMostPassesLeftOut = 20;
 
 // Why an agent ended a job of its own accord.
 std::string note_of(const TasksEnded& how) {
@@ -203,12 +205,21 @@ void JobManager::resources_changed() {
 void JobManager::schedule(Time now) {
   if (paused_) return;
   end_preempted(now);
-  settle_dependencies(now);
+  if (settle_dependencies(now) && passes_left_out_++ < kMostPassesLeftOut) {
+    dirty_ = true;
+    return;
+  }
+  passes_left_out_ = 0;
   if (!dirty_ && !(wake_ && *wake_ <= now)) return;
   feed_arrays(now);
   const auto before = monotonic_us();
-  const auto pass = scheduler_.step(now, kPass);
-  passes_.add(monotonic_us() - before);
+  const auto pass = scheduler_.step(now, {budget_});
+  const auto took = monotonic_us() - before;
+  passes_.add(took);
+  if (took > kLongPass)
+    budget_ = std::max<std::uint16_t>(budget_ / 2, kFewest);
+  else if (took < kShortPass && pass.more)
+    budget_ = std::min<std::uint16_t>(budget_ * 2, kMost);
   dirty_ = pass.more;
   wake_ = pass.wake;
   carry_out(pass.decisions, now);

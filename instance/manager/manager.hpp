@@ -232,8 +232,8 @@ class JobManager {
   // Numbers named by a request that belong together.
   struct NumberRun {
     Idset numbers;
-    JobId last;            // last number of the array, or the job
-    JobId array{0};        // all are tasks of this array; 0: one job, which need not exist
+    JobId last;      // last number of the array, or the last of these jobs
+    JobId array{0};  // all are tasks of this array; 0: jobs, of which one alone need not exist
     bool is_over = false;  // the array is
   };
   // O(ranges and arrays, and numbers that are no tasks). Errors: out_of_range (too many numbers
@@ -338,6 +338,7 @@ class JobManager {
   void preempt(const qmanager::Preempt& decision, Time now);
   void end_preempted(Time now);
   void note_given_place(ActiveJob& job, Time when);
+  bool is_to_give_place(const Lifecycle& life) const;
   Status restore_preemption(const ActiveJob& job, Time now);
   static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
@@ -356,7 +357,8 @@ class JobManager {
   Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
   Standing standing_of(const ActiveJob& job, Time now) const;
   void keep_waiting(const ActiveJob& job);
-  void settle_dependencies(Time now);
+  // Looks at some jobs whose dependencies may be settled; true: there are more.
+  bool settle_dependencies(Time now);
   void let_go(ActiveJob& job, Time now);
   bool runs_again(const ActiveJob& job) const;
   void requeue(ActiveJob& job, Time now);
@@ -497,6 +499,8 @@ class JobManager {
   std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
   void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
 
+  static constexpr std::uint16_t kFirstPass = 256;  // jobs
+
   Journal& journal_;
   const InstanceClock& clock_;
   qmanager::Scheduler& scheduler_;
@@ -516,12 +520,14 @@ class JobManager {
   std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for their tasks
   std::vector<EndedRange> ended_since_;       // tasks of the former that ended since the last turn
   std::set<JobId> to_unblock_;                // of the latter, those not looked at yet
-  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
+  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array(); or jobs of no array
   JobId next_id_{1};
   JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
-  bool recovering_ = false;  // the scheduler has not been told of pending jobs yet
+  bool recovering_ = false;            // the scheduler has not been told of pending jobs yet
+  std::uint8_t passes_left_out_ = 0;   // in a row, while dependencies are settled
+  std::uint16_t budget_ = kFirstPass;  // of the next pass
   PassTimes passes_;
   WaitingRoom waiting_;
   // Which dependencies are met, of jobs that have many.

@@ -2,8 +2,10 @@
 //
 // Such a job is in the scheduler from the beginning, held, so that one that can never run is
 // refused at once and the job keeps the place of its submission in the queue; it gets its urgency
-// when it is let go. Jobs are looked at in the next turn, never in the middle of another job's end:
-// a chain of dependencies may be as long as the queue.
+// when it is let go. Jobs are looked at before the next pass, some in each turn, and never in the
+// middle of another job's end: a chain of dependencies may be as long as the queue. A pass waits
+// until all have been looked at, so that it sees them as if they had been let go at once; but not
+// for ever, since a client may submit more and more of them.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -155,11 +157,22 @@ void JobManager::wall_clock_was_set() {
     if (waits_for_others(job)) waiting_.look_at(id);
 }
 
-void JobManager::settle_dependencies(Time now) {
+// Thousands may wait for one job: as many are looked at as fit into some ten milliseconds. What a
+// job costs grows with its dependencies, each of which is judged, and has an event as the job is
+// let go.
+bool JobManager::settle_dependencies(Time now) {
+  constexpr std::size_t kAtOnce = 500;     // jobs with few dependencies
+  constexpr std::size_t kEqualToAJob = 4;  // dependencies
   settle_counterparts(now);
-  for (const JobId id : waiting_.called(now)) {
+  waiting_.call_due(now);
+  std::size_t cost = 0;
+  while (cost < kAtOnce) {
+    const auto called = waiting_.next_called();
+    if (!called) return false;
+    const JobId id = *called;
     ActiveJob* job = find_mutable(id);
     if (job == nullptr || job->life.state != JobState::depend) continue;
+    cost += 1 + job->submission->dependencies.size() / kEqualToAJob;
     const Standing standing = standing_of(*job, now);
     if (standing.verdict == Standing::Verdict::open)
       keep_waiting(*job);
@@ -168,6 +181,7 @@ void JobManager::settle_dependencies(Time now) {
     else
       let_go(*job, now);
   }
+  return waiting_.has_called();
 }
 
 void JobManager::let_go(ActiveJob& job, Time now) {

@@ -117,6 +117,9 @@ void Retention::remove_lost_folders() {
 }
 
 void Retention::ended(const msg::JobRecord& record) {
+  // A job that no agent was ever given has left no files: thousands of waiting ones may be
+  // cancelled.
+  if (record.t_alloc == 0 && record.retries == 0 && record.preemptions == 0) return;
   std::vector<std::string> own;
   for (const auto& file : {record.output, record.error})
     if (file.starts_with(output_dir_ + "/") && (own.empty() || own.back() != file))

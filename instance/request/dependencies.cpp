@@ -141,12 +141,16 @@ void WaitingRoom::happened(JobId first_target, JobId last_target) {
   by_target_.erase(first, last);
 }
 
-std::set<JobId> WaitingRoom::called(Time now) {
+void WaitingRoom::call_due(Time now) {
   while (!by_time_.empty() && by_time_.begin()->first <= now) {
     to_look_at_.insert(by_time_.begin()->second);
     by_time_.erase(by_time_.begin());
   }
-  return std::exchange(to_look_at_, {});
+}
+
+std::optional<JobId> WaitingRoom::next_called() {
+  if (to_look_at_.empty()) return std::nullopt;
+  return to_look_at_.extract(to_look_at_.begin()).value();
 }
 
 std::optional<Time> WaitingRoom::next() const {

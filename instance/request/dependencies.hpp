@@ -71,8 +71,11 @@ class WaitingRoom {
   void happened(JobId target) { happened(target, target); }
   void happened(JobId first, JobId last);  // likewise, for several targets
   void look_at(JobId waiter) { to_look_at_.insert(waiter); }
-  // Removes and returns the jobs to look at now. O(jobs returned).
-  std::set<JobId> called(Time now);
+  // Calls those whose time has come.
+  void call_due(Time now);
+  // Removes and returns the first job that is to be looked at; nullopt: there is none. O(log).
+  std::optional<JobId> next_called();
+  bool has_called() const { return !to_look_at_.empty(); }
   // When a job is to be looked at without another starting or ending; nullopt: never.
   std::optional<Time> next() const;
 

@@ -163,6 +163,7 @@ struct JobService::Cancelling {
   std::string note;
   std::vector<JobManager::NumberRun> runs;  // tasks of arrays that are not over; the last one first
   std::optional<Idset> held;                // waiting tasks of the last run; nullopt: not looked at
+  std::size_t next_range = 0;               // of `held`
   Ids ids;                                  // jobs, in the order in which they are ended
   std::size_t next = 0;                     // the next of `ids`
 };
@@ -183,7 +184,7 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
   const auto& active = uses_.jobs.active();
   for (const auto& run : *runs) {
     if (run.array.value() == 0) {
-      named.push_back(run.numbers.first());
+      for (const auto id : run.numbers.ids()) named.push_back(id);
       continue;
     }
     if (run.is_over) continue;
@@ -208,22 +209,32 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
   if (step()) uses_.portions.add(request, step);
 }
 
+// Cancels some ranges of the last run. Ascending, so that few ranges are behind those that go. A
+// task that the scheduler was given since the portion before is cancelled with the jobs.
+void JobService::cancel_some_held(Cancelling& all) {
+  const auto& run = all.runs.back();
+  if (!all.held) all.held = uses_.jobs.held_of(run.array, run.numbers);
+  const auto ranges = all.held->ranges();
+  Idset some;
+  for (std::size_t n = 0; n < kRangesAtOnce && all.next_range < ranges.size(); ++n)
+    some.insert(ranges[all.next_range].first, ranges[all.next_range].last), ++all.next_range;
+  const Idset queued = without(some, uses_.jobs.held_of(run.array, some));
+  const auto& active = uses_.jobs.active();
+  for (const auto& range : queued.ranges())
+    for (auto job = active.lower_bound(JobId(range.first));
+         job != active.end() && job->first.value() <= range.last; ++job)
+      all.ids.push_back(job->first.value());
+  uses_.jobs.cancel_held(run.array, some, all.note, now());
+  if (all.next_range < ranges.size()) return;
+  all.held.reset();
+  all.next_range = 0;
+  all.runs.pop_back();
+}
+
 // Cancels one portion. False: all is cancelled.
 bool JobService::cancel_some(Cancelling& all) {
   if (!all.runs.empty()) {
-    const auto& run = all.runs.back();
-    if (!all.held) all.held = uses_.jobs.held_of(run.array, run.numbers);
-    const auto ranges = all.held->ranges();
-    Idset some;
-    for (std::size_t i = ranges.size() - std::min(ranges.size(), kRangesAtOnce); i < ranges.size();
-         ++i)
-      some.insert(ranges[i].first, ranges[i].last);
-    uses_.jobs.cancel_held(run.array, some, all.note, now());
-    all.held = without(*all.held, some);
-    if (all.held->empty()) {
-      all.held.reset();
-      all.runs.pop_back();
-    }
+    cancel_some_held(all);
     return true;
   }
   for (std::size_t i = 0; i < kCancelsAtOnce && all.next < all.ids.size(); ++i)

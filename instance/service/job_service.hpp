@@ -52,6 +52,7 @@ class JobService {
   void cancel_numbers(const Request& request, const msg::CancelRequest& ask);
   struct Cancelling;
   bool cancel_some(Cancelling& all);
+  void cancel_some_held(Cancelling& all);
   Ids all_active(const std::optional<std::string>& user) const;
   Ids in_order_of_ends(Ids ids) const;
   Status sort_by_life(const Ids& ids, msg::CancelReply& reply) const;

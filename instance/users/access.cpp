@@ -255,8 +255,12 @@ Status Access::narrow_cancel(const Request& request, const std::string& name) {
   const auto runs = jobs_.runs_of(*numbers);
   if (!runs) return tl::unexpected<Error>(runs.error());
   std::vector<std::uint64_t> ids = ask->ids;
-  for (const auto& run : *runs)
-    ids.push_back(run.array.value() == 0 ? run.numbers.first() : run.array.value());
+  for (const auto& run : *runs) {
+    if (run.array.value() != 0)
+      ids.push_back(run.array.value());
+    else
+      for (const auto id : run.numbers.ids()) ids.push_back(id);
+  }
   return are_own(ids, name);
 }
 

@@ -59,5 +59,19 @@ RC_GTEST_PROP(Idset, IsASet, (const std::vector<std::pair<bool, std::uint8_t>>& 
   RC_ASSERT(Idset::parse(set.str()).value() == set);
 }
 
+RC_GTEST_PROP(Idset, SharesIdsWithAnotherOne,
+              (const std::vector<std::uint8_t>& ours, const std::vector<std::uint8_t>& theirs)) {
+  Idset set, other;
+  std::set<std::uint64_t> model, both;
+  for (const std::uint64_t id : ours)
+    set.insert(id, id + 3U), model.insert({id, id + 1, id + 2, id + 3});
+  for (const std::uint64_t id : theirs) other.insert(id, id + 1U);
+  for (const std::uint64_t id : model)
+    if (other.contains(id)) both.insert(id);
+  RC_ASSERT(common(set, other).ids() == std::vector<std::uint64_t>(both.begin(), both.end()));
+  for (const std::uint64_t id : both) model.erase(id);
+  RC_ASSERT(without(set, other).ids() == std::vector<std::uint64_t>(model.begin(), model.end()));
+}
+
 }  // namespace
 }  // namespace holon

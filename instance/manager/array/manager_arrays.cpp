@@ -197,7 +197,7 @@ void JobManager::end_waiting(JobArray& array, JobId first, JobId last, const eve
 }
 
 // Ends tasks that the scheduler has not been given. All leave `waiting` and `blocked` at once:
-// range by range, the rest would be copied each time.
+// range by range, those behind would be moved each time.
 void JobManager::end_waiting(JobArray& array, const Idset& these, const event::Exception& why,
                              Time now) {
   if (these.empty()) return;
@@ -208,11 +208,7 @@ void JobManager::end_waiting(JobArray& array, const Idset& these, const event::E
     HOLON_CHECK(next.has_value());
     life = std::move(*next);
   }
-  for (Idset* const held : {&array.waiting, &array.blocked})
-    if (these.ranges().size() == 1)
-      remove_range(*held, these.first(), these.last());
-    else
-      *held = without(*held, these);
+  for (Idset* const held : {&array.waiting, &array.blocked}) remove_ids(*held, these);
   for (const auto& range : these.ranges())
     end_range(array, JobId(range.first), JobId(range.last), life, events);
 }
@@ -250,8 +246,17 @@ Result<std::vector<JobManager::NumberRun>> JobManager::runs_of(const Idset& numb
   constexpr std::size_t kMostOver = 10'000;
   std::vector<NumberRun> runs;
   std::size_t over = 0;
+  // Active jobs that are no arrays and no tasks: thousands of them are one run.
+  const auto is_job = [this](JobId id) { return find(id) != nullptr && array_with(id) == nullptr; };
   for (const auto& range : numbers.ranges())
     for (JobId at(range.first); at.value() <= range.last;) {
+      if (is_job(at)) {
+        if (runs.empty() || !is_job(runs.back().last)) runs.push_back({{}, at});
+        runs.back().numbers.insert(at.value());
+        runs.back().last = at;
+        at = JobId(at.value() + 1);
+        continue;
+      }
       if (runs.empty() || runs.back().last < at) {
         auto run = run_at(at);
         if (!run) return tl::unexpected(run.error());
@@ -412,33 +417,6 @@ Result<msg::JobRecord> JobManager::record_of_ended_task(JobId id) const {
   auto life = unpack_ended((*ended)->life, (*over)->life);
   if (!life) return tl::unexpected(life.error());
   return record_of({id, (*over)->submission, std::move(*life), {}});
-}
-
-// Reads an array that is over and keeps it: neighbouring tasks are asked for in turn.
-Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) const {
-  using Found = std::shared_ptr<const ActiveJob>;
-  if (last_over_ && last_over_->id < task &&
-      task.value() - last_over_->id.value() <= last_over_->submission->count)
-    return last_over_;
-  const auto batch = journal_.batch_of(task);
-  if (!batch && batch.error().code == Errc::not_found) return Found();
-  if (!batch) return tl::unexpected(batch.error());
-  const auto tasks = journal_.tasks_of_array(batch->first);
-  if (!tasks) return tl::unexpected(tasks.error());
-  if (!*tasks || task == batch->first) return Found();
-  // An open array has kept more numbers than it had tasks.
-  if (task.value() - batch->first.value() > **tasks) return Found();
-  const auto events = journal_.events_of(batch->first);
-  if (!events) return tl::unexpected(events.error());
-  auto submission = kept_submission(batch->jobspec, batch->is_instance);
-  if (!submission) return tl::unexpected(submission.error());
-  submission->first = batch->first;
-  submission->count = **tasks;
-  ActiveJob array{batch->first, std::make_shared<const Submission>(std::move(*submission)), {}, {}};
-  for (const Event& event : *events)
-    if (auto next = apply(array.life, event)) array.life = std::move(*next);
-  last_over_ = std::make_shared<const ActiveJob>(std::move(array));
-  return last_over_;
 }
 
 const ActiveJob& JobManager::representative_task(const ActiveJob& job) const {

@@ -1,5 +1,5 @@
 // The part of the JobManager that shows the tasks of an array to callers that count them: many at a
-// time, and without asking the scheduler about each.
+// time, and without asking the scheduler about each. And the array of tasks that are over.
 #include "instance/job/array.hpp"
 #include "instance/job/ended.hpp"
 #include "instance/manager/manager.hpp"
@@ -52,6 +52,44 @@ Result<JobManager::TaskRecords> JobManager::task_records(JobId after, bool all,
   tasks.more = rows->size() == limit;
   if (tasks.more) tasks.last = JobId(rows->back().first.value() + rows->back().count - 1);
   return tasks;
+}
+
+// Reads an array that is over and keeps it: neighbouring tasks are asked for in turn. Jobs that are
+// no tasks are kept, too, without what they ask for: thousands may wait for one of them.
+Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) const {
+  using Found = std::shared_ptr<const ActiveJob>;
+  if (last_over_ && last_over_->id <= task) {
+    const std::uint64_t place = task.value() - last_over_->id.value();
+    const std::uint64_t count = last_over_->submission->count;
+    if (!is_array(*last_over_) && place < count) return Found();
+    if (is_array(*last_over_) && place > 0 && place <= count) return last_over_;
+  }
+  const auto batch = journal_.batch_of(task);
+  if (!batch && batch.error().code == Errc::not_found) return Found();
+  if (!batch) return tl::unexpected(batch.error());
+  const auto tasks = journal_.tasks_of_array(batch->first);
+  if (!tasks) return tl::unexpected(tasks.error());
+  if (!*tasks) {
+    Submission jobs;
+    jobs.first = batch->first;
+    jobs.count = batch->count;
+    last_over_ = std::make_shared<const ActiveJob>(
+        ActiveJob{batch->first, std::make_shared<const Submission>(std::move(jobs)), {}, {}});
+  }
+  if (!*tasks || task == batch->first) return Found();
+  // An open array has kept more numbers than it had tasks.
+  if (task.value() - batch->first.value() > **tasks) return Found();
+  const auto events = journal_.events_of(batch->first);
+  if (!events) return tl::unexpected(events.error());
+  auto submission = kept_submission(batch->jobspec, batch->is_instance);
+  if (!submission) return tl::unexpected(submission.error());
+  submission->first = batch->first;
+  submission->count = **tasks;
+  ActiveJob array{batch->first, std::make_shared<const Submission>(std::move(*submission)), {}, {}};
+  for (const Event& event : *events)
+    if (auto next = apply(array.life, event)) array.life = std::move(*next);
+  last_over_ = std::make_shared<const ActiveJob>(std::move(array));
+  return last_over_;
 }
 
 }  // namespace holon::instance

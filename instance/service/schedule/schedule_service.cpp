@@ -197,16 +197,28 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
 void ScheduleService::plan(const Request& request) {
   const auto ask = unpack<msg::PlanRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  std::vector<msg::PlanPart> parts(1);
-  for (const auto& planned : uses_.scheduler.plan(now())) {
-    if (parts.back().spans.size() == kSpansInPart) parts.emplace_back();
-    parts.back().spans.push_back(span(planned, ask->vertices));
-  }
-  for (auto& part : parts) part.now = uses_.clock.wall(now());
-  uses_.after_commit.add([request, parts = std::move(parts)] {
-    for (const auto& part : parts) request.send(pack(part));
-    request.end();
-  });
+  struct Telling {
+    std::vector<qmanager::PlannedSpan> spans;  // as planned when it was asked
+    std::size_t next = 0;
+    std::int64_t now = 0;
+  };
+  const auto telling =
+      std::make_shared<Telling>(Telling{uses_.scheduler.plan(now()), 0, uses_.clock.wall(now())});
+  const auto step = [this, request, telling, vertices = ask->vertices] {
+    if (request.done()) return false;
+    msg::PlanPart part;
+    part.now = telling->now;
+    const std::size_t end = std::min(telling->spans.size(), telling->next + kSpansInPart);
+    for (; telling->next < end; ++telling->next)
+      part.spans.push_back(span(telling->spans[telling->next], vertices));
+    const bool more = end < telling->spans.size();
+    uses_.after_commit.add([request, more, bytes = pack(part)] {
+      request.send(bytes);
+      if (!more) request.end();
+    });
+    return more;
+  };
+  if (step()) uses_.portions.add(request, step);
 }
 
 msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool vertices) const {

@@ -68,6 +68,33 @@ TEST_F(CancelRanges, MayBeOneForEachSecondTask) {
   EXPECT_EQ(whole.tasks_cancelled, 20'000u);
 }
 
+// Other tasks end meanwhile, and the scheduler is given more: those of the request are cancelled
+// there.
+TEST_F(CancelRanges, EndTasksThatTheSchedulerWasGivenMeanwhile) {
+  constexpr std::uint64_t kTasks = 200'000;
+  JobOptions options;
+  options.count = kTasks;
+  options.system = R"({"holon":{"array":{}}})";
+  const std::uint64_t id = live_.job({"/bin/true"}, options);
+  ASSERT_TRUE(eventually([&] { return live_.record(id).tasks_completed > 2; }));
+  Idset numbers;
+  for (std::uint64_t task = id + 2; task <= id + kTasks; task += 2) numbers.insert(task);
+  const auto completed = [&] {
+    msg::TasksRequest ask;
+    ask.array = id;
+    ask.results = "COMPLETED";
+    const auto reply = live_.call<msg::TasksReply>("job.tasks", ask);
+    EXPECT_TRUE(reply);
+    return reply ? common(*Idset::parse(reply->ids), numbers) : Idset();
+  };
+  const auto before = live_.record(id).tasks_completed;
+  ASSERT_TRUE(cancel(numbers.str()));
+  const Idset of_these = completed();
+  ASSERT_TRUE(eventually([&] { return live_.record(id).tasks_completed > before + 200; }));
+  EXPECT_EQ(completed(), of_these) << "some ran on";
+  ASSERT_TRUE(cancel(std::to_string(id)));
+}
+
 TEST_F(CancelRanges, AreAllOrNone) {
   const auto job = live_.job({"/bin/sleep", "1000"});
   const auto unknown = cancel(range(job, job + 1));

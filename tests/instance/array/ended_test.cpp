@@ -158,5 +158,25 @@ TEST(RemoveRange, TakesOutOfAnyPlace) {
   }
 }
 
+TEST(RemoveIds, TakesWhatAnotherSetHas) {
+  std::mt19937 random(2);
+  for (int round = 0; round < 2'000; ++round) {
+    Idset set, gone;
+    std::vector<std::uint64_t> left;
+    const auto longest = round % 2 == 0 ? 3 : 30;  // ranges short and long
+    for (std::uint64_t id = 0; id < 90; ++id)
+      if (random() % 4 != 0) set.insert(id);
+    for (std::uint64_t id = random() % 9; id < 90; id += 2 + random() % 40) {
+      const std::uint64_t last = id + random() % longest;
+      gone.insert(id, last);
+      id = last;
+    }
+    for (const auto id : set.ids())
+      if (!gone.contains(id)) left.push_back(id);
+    remove_ids(set, gone);
+    ASSERT_EQ(set.ids(), left);
+  }
+}
+
 }  // namespace
 }  // namespace holon::instance

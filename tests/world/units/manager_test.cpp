@@ -1,16 +1,13 @@
-// JobManager: what it promises to who commits, starts and reports. Nobody is there but the journal:
-// an Outside that writes down what it is told, and a clock that the test moves.
+// JobManager: what it promises to who commits, starts and reports. Nobody is there but the journal
+// and who writes down what happens (manager_scene.hpp).
 #include "instance/manager/manager.hpp"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <random>
 
-#include "instance/resources/resources.hpp"
-#include "resource/store.hpp"
+#include "tests/world/units/manager_scene.hpp"
 
 namespace holon::instance {
 namespace {
@@ -19,165 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Noted final : Outside {
-  void start_tasks(const ActiveJob& job) override { say("start", job.id); }
-  void kill_tasks(const ActiveJob& job) override { say("kill", job.id); }
-  void happened(JobId job, const Event& event) override {
-    if (std::holds_alternative<event::Requeue>(event.body)) say("again", job);
-  }
-  void changed(const ActiveJob& job) override { last_state[job.id] = job.life.state; }
-  void ended(const msg::JobRecord& record) override {
-    say(record.result.c_str(), JobId(record.id));
-    reasons[record.id] = record.reason;
-  }
-  void ended_unstarted(JobId, JobId, const std::vector<Event>&) override {}
-  bool may_end(const ActiveJob&) override { return may; }
-  void run_is_over(const ActiveJob& job) override {
-    for (const Part& part : job.life.parts) ranks_that_ran[job.id].push_back(part.rank);
-  }
-  void preempted(const ActiveJob& job) override { say("preempted", job.id); }
-  void limit_changed(const ActiveJob& job) override { say("limit", job.id); }
-  void say(const char* what, JobId job) {
-    told.push_back(std::string(what) + " " + std::to_string(job.value()));
-  }
-  std::vector<std::string> take() { return std::exchange(told, {}); }
-
-  std::vector<std::string> told;
-  std::map<JobId, JobState> last_state;
-  std::map<std::uint64_t, std::string> reasons;
-  std::map<JobId, std::vector<std::uint32_t>> ranks_that_ran;
-  bool may = true;
-};
-
-// One broker's: what is on disk, and all that is made from it.
-struct Life {
-  Life(const std::string& file, const std::string& shape, const std::vector<std::uint32_t>& agents,
-       const config::Config& conf, Time& time)
-      : config(conf),
-        journal(std::move(*Journal::open(file, Journal::Sync::normal, Journal::OnDamage::repair))),
-        clock("boot",
-              [&time] {
-                return ClockReading{time, time};
-              }),
-        store(std::move(
-            *resource::ResourceStore::load(*read_resources({"shape", shape, false}), {}))),
-        scheduler(std::move(*qmanager::Scheduler::create(settings(), store))),
-        gates(journal, scheduler),
-        nodes_of_agents(store.graph(), agents),
-        jobs(journal, clock, scheduler, gates, store, nodes_of_agents, outside, config, "/",
-             "/out") {
-    EXPECT_TRUE(jobs.recover({}, time));
-  }
-  qmanager::SchedulerConfig settings() const {
-    auto how = config.scheduler;
-    how.tell_waits = false;
-    return how;
-  }
-
-  config::Config config;
-  Journal journal;
-  InstanceClock clock;
-  resource::ResourceStore store;
-  qmanager::Scheduler scheduler;
-  QueueGates gates;
-  NodesOfAgents nodes_of_agents;
-  Noted outside;
-  JobManager jobs;
-};
-
-class JobManagerTest : public ::testing::Test {
- protected:
-  JobManagerTest() {
-    std::string name = (access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ::testing::TempDir()) +
-                       "/holon-manager-XXXXXX";
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    dir_ = name;
-    begin("node=2/core=2", {0});
-  }
-  ~JobManagerTest() override {
-    life_.reset();
-    std::filesystem::remove_all(dir_);
-  }
-  void begin(const std::string& shape, std::vector<std::uint32_t> agents) {
-    shape_ = shape;
-    agents_ = std::move(agents);
-    life_.reset();
-    std::filesystem::remove_all(dir_ + "/journal.db");
-    crash();
-  }
-  // What was not committed is gone, and another broker begins.
-  void crash() {
-    life_.reset();
-    life_ = std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, config_, time_);
-  }
-  JobManager& jobs() { return life_->jobs; }
-  std::vector<std::string> told() { return life_->outside.take(); }
-  void commit() { ASSERT_TRUE(life_->journal.commit()); }
-
-  struct Wanted {
-    std::int64_t cores = 1, tasks = 1;
-    double limit = 0;
-    std::string wishes = {};  // JSON of attributes.system.holon
-    std::uint64_t count = 1;
-    std::string queue = {};
-  };
-  // Jobs of the queue "urgent" take the place of preemptible ones.
-  void preempt(const std::string& mode, Duration grace) {
-    config_ = *config::load_config({"queues.default.policy=easy", "queues.urgent.policy=easy",
-                                    "queues.urgent.preempt.mode=" + mode,
-                                    fmt::format("queues.urgent.preempt.grace={}ms", grace)});
-    begin("node=1/core=4", {0});
-  }
-  std::uint64_t submit(const Wanted& wanted) {
-    resource::JobShape shape;
-    shape.cores_per_task = wanted.cores;
-    shape.tasks = wanted.tasks;
-    shape.duration_seconds = wanted.limit;
-    shape.command = {"/bin/true"};
-    shape.cwd = "/";
-    shape.queue = wanted.queue;
-    msg::SubmitRequest ask;
-    ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
-    if (!wanted.wishes.empty()) {
-      const std::string system = R"("system":{)";
-      const auto at = ask.jobspec.find(system);
-      EXPECT_NE(at, std::string::npos) << ask.jobspec;
-      ask.jobspec.insert(at + system.size(), R"("holon":)" + wanted.wishes + ",");
-    }
-    ask.count = wanted.count;
-    ask.user = "ada";
-    const auto reply = jobs().submit(ask, time_);
-    EXPECT_TRUE(reply) << to_string(reply.error());
-    return reply ? reply->first_id : 0;
-  }
-  std::uint64_t submit_running(const Wanted& wanted) {
-    const auto id = submit(wanted);
-    jobs().schedule(time_);
-    for (const Part& part : std::vector(life(id).parts)) start(id, part.rank);
-    return id;
-  }
-  void start(std::uint64_t id, std::uint32_t rank = 0) {
-    jobs().tasks_started(JobId(id), rank, {{1'000 + static_cast<std::int64_t>(id), 1}}, time_);
-  }
-  void end(std::uint64_t id, int code, std::uint32_t rank = 0, const char* reason = "exit") {
-    jobs().tasks_ended(JobId(id), rank, {reason, "", {code << 8, 0, 0}, time_}, time_);
-  }
-  const Lifecycle& life(std::uint64_t id) { return jobs().find(JobId(id))->life; }
-  std::string state(std::uint64_t id) { return jobs().record(JobId(id))->state; }
-  std::string result(std::uint64_t id) { return jobs().record(JobId(id))->result; }
-  std::int64_t free_cores() { return life_->store.available("core", time_); }
-  // One pass when time has come so far.
-  void pass(Duration by) {
-    time_ += by;
-    jobs().schedule(time_);
-  }
-
-  Time time_ = 1'700'000'000'000;
-  std::string dir_, shape_;
-  std::vector<std::uint32_t> agents_;
-  config::Config config_;
-  std::unique_ptr<Life> life_;
-};
+using JobManagerTest = testing::ManagerScene;
 
 TEST_F(JobManagerTest, AJobGoesThroughItsLifeAndEachStepIsToldOnce) {
   const auto id = submit({.cores = 2, .tasks = 2});
@@ -430,6 +269,59 @@ TEST_F(JobManagerTest, WhosePlaceIsTakenIsCancelledOrComplete) {
   EXPECT_EQ(life_->outside.reasons[fails], "job 3 takes its place");
   EXPECT_EQ(jobs().record(JobId(fails))->preemptions, 1u);
   EXPECT_EQ(jobs().record(JobId(done))->preemptions, 0u);
+}
+
+TEST_F(JobManagerTest, AJobThatWasToldToEndRunsOnWhereNobodyNeedsItsPlaceAnyMore) {
+  preempt("requeue", 5'000);
+  const auto id = submit_running(
+      {.cores = 4, .limit = 60, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
+  const Time its_end = time_ + 60'000;
+  const auto urgent = submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  jobs().raise(JobId(urgent), "cancel", "a user says so", time_);
+  pass(1'000);
+  commit();
+  EXPECT_EQ(jobs().record(JobId(id))->reason, "");
+  EXPECT_EQ(jobs().plan(time_).front().when.end, its_end) << "planned to end with the grace";
+  for (const bool restarted : {false, true}) {
+    if (restarted) crash();
+    told();
+    pass(5'000);
+    EXPECT_THAT(told(), IsEmpty());
+    EXPECT_EQ(state(id), "RUN");
+    EXPECT_EQ(jobs().plan(time_).front().when.end, its_end);
+  }
+  end(id, 75);
+  EXPECT_THAT(told(), ElementsAre("FAILED 1")) << "long after it was told to end";
+}
+
+TEST_F(JobManagerTest, AJobThatEndsSinceItWasToldToRunsAgainThoughNobodyNeedsItsPlaceAnyMore) {
+  preempt("requeue", 5'000);
+  const auto id =
+      submit_running({.cores = 4, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
+  const auto urgent = submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  jobs().raise(JobId(urgent), "cancel", "a user says so", time_);
+  pass(1'000);
+  told();
+  end(id, 75);
+  EXPECT_THAT(told(), ElementsAre("again 1"));
+}
+
+TEST_F(JobManagerTest, ASuspendedJobWhosePlaceIsTakenIsResumedFirst) {
+  preempt("requeue", 5'000);
+  const auto id =
+      submit_running({.cores = 4, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
+  ASSERT_TRUE(jobs().suspend({id}, true, time_));
+  submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  std::vector<std::string> names;
+  const auto events = life_->journal.events_of(JobId(id));
+  ASSERT_TRUE(events);
+  for (const Event& event : *events) names.emplace_back(name_of(event.body));
+  ASSERT_GE(names.size(), 3u);
+  EXPECT_THAT(std::vector(names.end() - 3, names.end()),
+              ElementsAre("suspend", "resume", "preempt"));
 }
 
 TEST_F(JobManagerTest, WithoutASignalItEndsAtOnceAndACancelStays) {
