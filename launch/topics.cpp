@@ -6,6 +6,7 @@
 #include "launch/remote/output_messages.hpp"
 #include "launch/remote/refusal_notes.hpp"
 #include "launch/remote/vouch.hpp"
+#include "launch/tracking/cores.hpp"
 
 namespace holon::launch {
 namespace {
@@ -30,6 +31,7 @@ constexpr std::array kTopics = {
     topic<msg::SuspendRequest, msg::Empty>("agent.suspend"),
     stream<msg::OutputRequest, msg::OutputChunk>("agent.output"),
     topic<msg::InputRequest, msg::InputReply>("agent.input"),
+    topic<msg::CoresRequest, msg::CoresReply>("agent.cores"),
     topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture"),
     topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown"),
 };

@@ -7,6 +7,7 @@
 #include "msg/array.hpp"
 #include "msg/audit.hpp"
 #include "msg/events.hpp"
+#include "msg/grant.hpp"
 #include "msg/graph.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
@@ -77,6 +78,12 @@ constexpr std::array kTopics = {
     topic<Records, Empty>("record"),
     topic<Ending, Empty>("ending"),
     topic<Lease, Empty>("lease"),
+    topic<GrantMessage, Empty>("grant"),
+    topic<GrantAsk, GrantAnswer>("grant.ask"),
+    topic<Empty, GrantReply>("grant.show"),
+    topic<GrantRelease, Empty>("grant.release"),
+    topic<GrantRecall, Empty>("grant.recall"),
+    topic<GrantHistoryRequest, GrantHistory>("grant.history"),
     topic<DrainedAbove, Empty>("drain"),
 };
 

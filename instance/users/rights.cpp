@@ -55,6 +55,11 @@ constexpr std::array kRights = {
     Right{"reservations", kOperators, Reach::tree},
     Right{"unreserve", kOperators, Reach::tree, kAudited},
     Right{"resource.list", kAll, Reach::tree},
+    Right{"grant.ask", kOperators, Reach::tree, kAudited},
+    Right{"grant.show", kOperators, Reach::tree},
+    Right{"grant.release", kOperators, Reach::tree, kAudited},
+    Right{"grant.recall", kOperators, Reach::tree, kAudited},
+    Right{"grant.history", kOperators, Reach::tree},
     Right{"user.instance", kAll, Reach::tree},
     Right{"resource.R", kUsers, Reach::tree},
     Right{"resource.drain", kOperators, Reach::tree, kAudited},
@@ -80,6 +85,7 @@ constexpr std::array kRights = {
     Right{"record", kChild, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"ending", kChild, Reach::neighbours},
     Right{"lease", kParent, Reach::neighbours},
+    Right{"grant", kChild | kParent, Reach::neighbours, !kAudited, WhenEnded::refusal, kRepeated},
     Right{"drain", kParent, Reach::neighbours},
 };
 
