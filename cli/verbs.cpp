@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "cli/verbs/schedule/grant_verbs.hpp"
+
 namespace holon::cli {
 
 // The verbs in the order of `holon --help`.
@@ -34,6 +36,8 @@ std::span<const Verb> verbs() {
       {"queue", "status, enable, disable, start, stop: the queues", Group::work, verb_queue},
       {"reserve", "reserve resources for later", Group::work, verb_reserve},
       {"reservation", "list, delete: advance reservations", Group::work, verb_reservation},
+      {"grant", "show, ask, release, recall, history: what an instance has from the one above",
+       Group::work, verb_grant},
       {"jobs", "list jobs", Group::look, verb_jobs},
       {"job", "info, eventlog, wait, status, output, attach: look at one job", Group::look,
        verb_job},

@@ -257,6 +257,17 @@ struct Applying {
     if (e.peer != kParent) number(e.lease.op);
     return {};
   }
+  Status operator()(const entry::Began& e) {
+    if (book.links.contains(e.child)) return wrong_entry("a child that has begun");
+    if (!has_all(free_in(book), e.units)) return wrong_entry("units that are not free");
+    put(book.links[e.child].holdings,
+        {.units = e.units, .peer = e.child, .side = Side::given, .until = e.until});
+    return {};
+  }
+  Status operator()(const entry::Over& e) {
+    if (e.child == kParent || book.links.erase(e.child) == 0) return wrong_entry("no such child");
+    return {};
+  }
 
   static void forget_recall(Link& link) {
     if (units_in(link, State::asked_back).empty() && units_in(link, State::draining).empty())
@@ -268,9 +279,9 @@ struct Applying {
 
 const char* name_of(const Entry& entry) {
   static constexpr const char* kNames[] = {
-      "granted",  "placed",   "vacated", "closing", "asked", "answered", "offered",
-      "took",     "declined", "settled", "recall",  "drain", "released", "rolled-back",
-      "returned", "acked",    "raised",  "learned", "gone",  "leased"};
+      "granted",  "placed",  "vacated", "closing", "asked",    "answered",    "offered",  "took",
+      "declined", "settled", "recall",  "drain",   "released", "rolled-back", "returned", "acked",
+      "raised",   "learned", "gone",    "leased",  "began",    "over"};
   static_assert(std::size(kNames) == std::variant_size_v<Entry>);
   return kNames[entry.index()];
 }

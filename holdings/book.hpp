@@ -51,7 +51,7 @@ struct Book {
 
 namespace entry {
 
-struct Granted {  // to the root, from outside
+struct Granted {  // to the root, from outside; to a child, as it begins
   Units units{};
   Time until = kTimeMax;
 };
@@ -123,14 +123,23 @@ struct Leased {
   Peer peer;
   Lease lease;
 };
+struct Began {  // a child, with what it owns; its own journal has that as granted
+  Peer child;
+  Units units{};
+  Time until = kTimeMax;
+};
+struct Over {  // a child; no process of it is left
+  Peer child;
+};
 
 }  // namespace entry
 
-using Entry = std::variant<entry::Granted, entry::Placed, entry::Vacated, entry::Closing,
-                           entry::Asked, entry::Answered, entry::Offered, entry::Took,
-                           entry::Declined, entry::Settled, entry::AskedBack, entry::Draining,
-                           entry::Released, entry::RolledBack, entry::Returned, entry::Acked,
-                           entry::Raised, entry::Learned, entry::Gone, entry::Leased>;
+using Entry =
+    std::variant<entry::Granted, entry::Placed, entry::Vacated, entry::Closing, entry::Asked,
+                 entry::Answered, entry::Offered, entry::Took, entry::Declined, entry::Settled,
+                 entry::AskedBack, entry::Draining, entry::Released, entry::RolledBack,
+                 entry::Returned, entry::Acked, entry::Raised, entry::Learned, entry::Gone,
+                 entry::Leased, entry::Began, entry::Over>;
 
 // "offered", "took", ...
 const char* name_of(const Entry& entry);

@@ -88,6 +88,8 @@ struct Ends {
 };
 
 Found check_ends(const std::vector<Member>& tree, const Member& child) {
+  // A child that has not begun, or is over, has no link.
+  if (!tree[*child.parent].book.links.contains(child.peer)) return std::nullopt;
   const Ends ends{child, link_to(tree[*child.parent].book, child.peer),
                   link_to(child.book, kParent)};
   if (ends.up.epoch < ends.down.fence) return std::nullopt;

@@ -67,6 +67,19 @@ Result<Turn> gone(const Book& book, Peer child, const Units& units) {
   return Turn{{entry::Gone{child, units}}, {}, {}};
 }
 
+Result<Turn> begin(const Book& book, Peer child, const Units& units, Time until) {
+  if (child == kParent || book.links.contains(child))
+    return fail(Errc::invalid_argument, "the child has begun before");
+  if (!has_all(free_in(book), units)) return not_so("not all of them are free", units);
+  return Turn{{entry::Began{child, units, until}}, {}, {}};
+}
+
+Result<Turn> over(const Book& book, Peer child) {
+  if (child == kParent || !book.links.contains(child))
+    return fail(Errc::not_found, "there is no such child");
+  return Turn{{entry::Over{child}}, {}, {}};
+}
+
 Turn lease(const Book& book, Peer child, Time until) {
   const Lease lease{book.last_op + 1, until};
   return {{entry::Leased{child, lease}}, {{child, lease}}, {}};

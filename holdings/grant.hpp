@@ -52,6 +52,10 @@ Result<Turn> recall(const Book& book, Peer child, Recall wanted);
 Turn fence(const Book& book, Peer child, const std::string& why);
 // The instance's own agents have seen that no process of the child is left on the units.
 Result<Turn> gone(const Book& book, Peer child, const Units& units);
+// A child begins, with what it owns from the start.
+Result<Turn> begin(const Book& book, Peer child, const Units& units, Time until);
+// A child is over, and no process of it is left: all that it held is free. Errors: not_found.
+Result<Turn> over(const Book& book, Peer child);
 // Tells the child when its lease ends.
 Turn lease(const Book& book, Peer child, Time until);
 // Answers an ask that gets no units now: with a Promise or a No.

@@ -28,6 +28,7 @@
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/starter_processes.hpp"
 #include "launch/topology.hpp"
+#include "launch/tracking/cores.hpp"
 #include "launch/tracking/leftovers.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/codec/codec.hpp"
@@ -268,8 +269,18 @@ class Agent::Impl {
                              });
     table.add("agent.output", [this](const Request& request) { jobs_.follow(request); });
     table.add("agent.input", [this](const Request& request) { jobs_.take_input(request); });
+    table.add("agent.cores", [this](const Request& request) { find_on_cores(request); });
     table.add("agent.capture", [this](const Request& request) { captures_.run(request); });
     client_->on_request(table);
+  }
+
+  void find_on_cores(const Request& request) {
+    const auto ask = unpack<msg::CoresRequest>(request.payload());
+    if (!ask) return request.fail(ask.error());
+    const auto cores = Idset::parse(ask->cores);
+    if (!cores) return request.fail(cores.error());
+    const auto found = processes_on_cores(jobs_.node(), jobs_.prefix(), ask->job, *cores);
+    found ? request.reply(pack(msg::CoresReply{*found})) : request.fail(found.error());
   }
 
   void start(const Request& request) {

@@ -60,6 +60,7 @@ class Jobs {
   std::vector<std::uint64_t> waiting() const;
   std::vector<msg::Finished> unacknowledged() const;
   void acknowledge(const std::vector<msg::Finished>& finished, const msg::Reported& told);
+  const Node& node() const { return context_.node; }
   // Why jobs have no cgroups of their own although the agent was given one; "": they have.
   const std::string& trouble_with_cgroups() const { return context_.tracking->trouble(); }
   // The prefix of the lineage of its jobs' processes (lineage.hpp).

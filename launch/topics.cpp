@@ -6,6 +6,7 @@
 #include "launch/remote/output_messages.hpp"
 #include "launch/remote/refusal_notes.hpp"
 #include "launch/remote/vouch.hpp"
+#include "launch/tracking/cores.hpp"
 
 namespace holon::launch {
 namespace {
@@ -36,6 +37,7 @@ constexpr std::array kTable = {
     stream<msg::OutputRequest, msg::OutputChunk>("agent.output", kOfAgents),
     topic<msg::InputRequest, msg::InputReply>("agent.input", kOfAgents),
     topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture", kOfAgents),
+    topic<msg::CoresRequest, msg::CoresReply>("agent.cores", kOfAgents),
     topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown", kOfAgents),
 };
 

@@ -76,6 +76,7 @@ inline constexpr Rights kInvitedAsk{kInvited, Reach::neighbours};
 inline constexpr Rights kAgentsSay{kAgent, Reach::neighbours};
 inline constexpr Rights kChildrenSay{kChild, Reach::neighbours};
 inline constexpr Rights kParentSays{kParent, Reach::neighbours};
+inline constexpr Rights kKinSay{kChild | kParent, Reach::neighbours};
 // What only agents answer: nobody asks it of a broker.
 inline constexpr Rights kOfAgents{0, Reach::neighbours};
 

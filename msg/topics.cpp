@@ -7,6 +7,7 @@
 #include "msg/array.hpp"
 #include "msg/audit.hpp"
 #include "msg/events.hpp"
+#include "msg/grant.hpp"
 #include "msg/graph.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
@@ -76,6 +77,12 @@ constexpr std::array kTable = {
     topic<Ending, Empty>("ending", kChildrenSay),
     topic<Lease, Empty>("lease", kParentSays),
     topic<DrainedAbove, Empty>("drain", kParentSays),
+    topic<GrantMessage, Empty>("grant", repeated(kKinSay)),
+    topic<GrantAsk, GrantAnswer>("grant.ask", kOperatorsChange),
+    topic<Empty, GrantReply>("grant.show", kOperatorsAsk),
+    topic<GrantRelease, Empty>("grant.release", kOperatorsChange),
+    topic<GrantRecall, Empty>("grant.recall", kOperatorsChange),
+    topic<GrantHistoryRequest, GrantHistory>("grant.history", kOperatorsAsk),
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "instance/basics/text.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/streams/output_slots.hpp"
+#include "launch/tracking/cores.hpp"
 #include "launch/tracking/process.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -215,6 +216,18 @@ void AgentLink::suspend(const std::vector<std::uint64_t>& jobs, bool suspend,
                       {"agent.suspend", transport::pack(lm::SuspendRequest{jobs, suspend}), "", 0},
                       [done = std::move(done)](const Result<std::string>& answer) {
                         done(answer ? Status() : tl::unexpected(answer.error()));
+                      });
+}
+
+void AgentLink::find_on_cores(JobId job, const Idset& cores,
+                              std::function<void(const Result<std::vector<std::int64_t>>&)> done) {
+  const lm::CoresRequest ask{job.value(), cores.str()};
+  ground_.server.call(peer_, {"agent.cores", transport::pack(ask), "", 30'000},
+                      [done = std::move(done)](const Result<std::string>& answer) {
+                        if (!answer) return done(tl::unexpected(answer.error()));
+                        const auto found = transport::unpack<lm::CoresReply>(*answer);
+                        if (!found) return done(tl::unexpected(found.error()));
+                        done(found->pids);
                       });
 }
 

@@ -43,6 +43,8 @@ struct TaskSettings {
   bool keep_memory = true;           // tasks are kept to the memory they asked for
   bool is_one_machine = true;        // all agents are on the broker's machine
   Duration instance_grace = 30'000;  // for a child instance, which must end its jobs first
+  // Counts the changes of what this instance has from above; 0: there were none.
+  std::function<std::uint64_t()> grant_epoch = [] { return std::uint64_t{0}; };
   // The secret that a child instance shows first, the same at each call; journalled.
   std::function<std::string(JobId)> token;
   // Keeps a job's output, where an agent's report has all of it; called after the effects of its
@@ -118,6 +120,10 @@ class AgentLink {
   // Signals the tasks that the agent runs of these jobs; `done` when sent. REQUIRES: connected().
   void signal(const std::vector<std::uint64_t>& jobs, int number,
               std::function<void(const Status&)> done);
+  // Which processes of the job may use some of these cores (launch::Jobs::on_cores). REQUIRES:
+  // connected().
+  void find_on_cores(JobId job, const Idset& cores,
+                     std::function<void(const Result<std::vector<std::int64_t>>&)> done);
   // Has the agent run a program that is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);

@@ -119,6 +119,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.env = array_variables(what, job.id);
   start.env["HOLON_URI"] = settings_.uri;
   start.env["HOLON_PE"] = job.life.environment;
+  if (const auto epoch = settings_.grant_epoch(); epoch > 0)
+    start.env["HOLON_GRANT_EPOCH"] = std::to_string(epoch);
   if (what.is_instance) {
     start.secrets = {{"HOLON_PARENT_URI", settings_.uri}, {"HOLON_TOKEN", settings_.token(job.id)}};
     // Another user's child keeps its directory with that user's instances.

@@ -30,6 +30,7 @@ void Broker::hear_grant(const msg::Grant& grant) {
   if (instance_) {
     // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
     after_commit_.add([this] { say_ending(); });
+    instance_->grants.connected();
     return move_lease(lease);
   }
   grant_.path = grant.path;

@@ -42,7 +42,10 @@ constexpr std::array kNames = {"submit",
                                "array-finish",
                                "preempt",
                                "array-extend",
-                               "array-close"};
+                               "array-close",
+                               "grant-extend",
+                               "grant-recall",
+                               "grant-return"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -145,6 +148,17 @@ struct Context {
   }
   std::string operator()(const event::ArrayExtend& e) const {
     return fmt::format(R"({{"tasks":{}}})", e.tasks);
+  }
+  std::string operator()(const event::GrantExtend& e) const {
+    return fmt::format(R"({{"grant":{},"cores":{},"gpus":{},"until_ms":{}}})", e.grant, e.cores,
+                       e.gpus, e.until);
+  }
+  std::string operator()(const event::GrantRecall& e) const {
+    return fmt::format(R"({{"grant":{},"by_ms":{},"mode":{},"note":{}}})", e.grant, e.by,
+                       quoted(e.mode), quoted(e.note));
+  }
+  std::string operator()(const event::GrantReturn& e) const {
+    return fmt::format(R"({{"grant":{}}})", e.grant);
   }
   template <class Plain>
   std::string operator()(const Plain&) const {
@@ -251,6 +265,12 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::ArrayExtend{c.at("tasks")};
     case 27:
       return event::ArrayClose{};
+    case 28:
+      return event::GrantExtend{c.at("grant"), c.at("cores"), c.at("gpus"), c.at("until_ms")};
+    case 29:
+      return event::GrantRecall{c.at("grant"), c.at("by_ms"), c.at("mode"), c.at("note")};
+    case 30:
+      return event::GrantReturn{c.at("grant")};
     default:
       return event::Clean{};
   }

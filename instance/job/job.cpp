@@ -108,6 +108,21 @@ struct Transition {
     job.expiration = e.expiration;
     return true;
   }
+  bool takes_extra() const { return job.holds_resources && !job.parts.empty(); }
+  bool operator()(const event::GrantExtend& e) {
+    if (!takes_extra()) return false;
+    job.extra.push_back(e);
+    return true;
+  }
+  bool operator()(const event::GrantRecall&) const { return takes_extra(); }
+  bool operator()(const event::GrantReturn& e) {
+    return std::erase_if(job.extra, [&](const auto& one) { return one.grant == e.grant; }) != 0;
+  }
+  // A grant starts when the child has taken it.
+  bool begin_grant() const {
+    const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
+    return expected && job.holds_resources && !job.finished;
+  }
   // The tasks of this part run. The report may cross a cancel, so CLEANUP takes it too.
   bool begin(std::uint32_t rank, const std::vector<event::Process>& processes) {
     const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
@@ -119,7 +134,8 @@ struct Transition {
     return true;
   }
   bool operator()(const event::Start& e) {
-    if (job.started || !begin(e.rank, e.processes)) return false;
+    if (job.started) return false;
+    if (job.parts.empty() ? !begin_grant() : !begin(e.rank, e.processes)) return false;
     job.started = true;
     job.t_start = time;
     return true;
@@ -222,6 +238,7 @@ struct Transition {
     if (job.holds_resources || !move(JobState::cleanup, JobState::inactive)) return false;
     job.t_inactive = time;
     job.parts.clear();
+    job.extra.clear();
     return true;
   }
 };

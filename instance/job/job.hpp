@@ -21,6 +21,9 @@
 // (`array-start`), and over with its last task (`array-finish`). Each task has a life of its own,
 // as a job has.
 //
+// A grant is a job without parts: it holds what a child instance has got beyond its own job. It has
+// started when the child has taken it, and finished when no process of the child is left there.
+//
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
 // rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
@@ -203,6 +206,27 @@ struct ArrayClose {
   bool operator==(const ArrayClose&) const = default;
 };
 
+// A child instance has got more than it began with: the job `grant` holds that for it.
+struct GrantExtend {
+  std::uint64_t grant = 0;
+  std::int64_t cores = 0, gpus = 0;
+  Time until = 0;  // when it goes back; 0: with the child's end
+  bool operator==(const GrantExtend&) const = default;
+};
+// The child was asked to give that back.
+struct GrantRecall {
+  std::uint64_t grant = 0;
+  Time by = 0;
+  std::string mode;  // drain: what runs there ends by itself; kill: it is ended at `by`
+  std::string note;  // for people
+  bool operator==(const GrantRecall&) const = default;
+};
+// It is back: no process of the child is left there.
+struct GrantReturn {
+  std::uint64_t grant = 0;
+  bool operator==(const GrantReturn&) const = default;
+};
+
 }  // namespace event
 
 using EventBody =
@@ -212,7 +236,7 @@ using EventBody =
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
                  event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
                  event::ArrayStart, event::ArrayFinish, event::Preempt, event::ArrayExtend,
-                 event::ArrayClose>;
+                 event::ArrayClose, event::GrantExtend, event::GrantRecall, event::GrantReturn>;
 
 struct Event {
   Time time = 0;
@@ -283,7 +307,8 @@ struct Lifecycle {
   std::string child_uri;    // where the child instance listens, once it has been up
   std::string exception;    // type of the first fatal exception, "invalid" for a refused job
   std::string note;         // of that exception
-  std::vector<Part> parts;  // by rank; from alloc to clean
+  std::vector<Part> parts;  // by rank; from alloc to clean; a grant has none
+  std::vector<event::GrantExtend> extra;  // of a child: what other jobs hold for it
 
   bool operator==(const Lifecycle&) const = default;
 };

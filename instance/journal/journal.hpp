@@ -181,6 +181,9 @@ class Journal {
   void put_reservations(const std::vector<KeptReservation>& all);
   void add_aside(JobId job);
   void remove_aside(JobId job);
+  // Adds an entry about a grant and returns its number; drops those before a number.
+  std::int64_t add_grant_entry(Time time, const std::string& entry);
+  void drop_grant_entries(std::int64_t before);
   // Adds a row of the audit and returns its number; 0 where nothing can be written.
   std::int64_t add_audit(const AuditRow& row);
   void set_audit_what(std::int64_t number, const std::string& what);
@@ -244,6 +247,8 @@ class Journal {
   Result<std::vector<ClosedGate>> closed_gates() const;
   Result<std::vector<KeptReservation>> reservations() const;
   Result<std::vector<JobId>> aside() const;
+  // The entries about grants with numbers from `from` on, in order.
+  Result<std::vector<GrantEntry>> grant_entries(std::int64_t from) const;
   // At most `limit` rows of the audit with numbers below `before`, the newest first. O(rows).
   Result<std::vector<AuditRow>> audit(std::int64_t before, std::size_t limit,
                                       bool refused_only) const;

@@ -173,6 +173,31 @@ void open_gate(SQLite::Database& db, const std::string& queue, const std::string
 
 // ---- advance reservations ----
 
+std::vector<GrantEntry> read_grant_entries(const SQLite::Database& db, std::int64_t from) {
+  SQLite::Statement q(
+      db, "SELECT number, time, entry FROM grant_entries WHERE number>=? ORDER BY number");
+  q.bind(1, from);
+  std::vector<GrantEntry> entries;
+  while (q.executeStep())
+    entries.push_back(
+        {q.getColumn(0).getInt64(), q.getColumn(1).getInt64(), q.getColumn(2).getString()});
+  return entries;
+}
+
+std::int64_t add_grant_entry(SQLite::Database& db, Time time, const std::string& entry) {
+  SQLite::Statement q(db, "INSERT INTO grant_entries VALUES(NULL,?,?)");
+  q.bind(1, time);
+  q.bind(2, entry);
+  q.exec();
+  return db.getLastInsertRowid();
+}
+
+void drop_grant_entries(SQLite::Database& db, std::int64_t before) {
+  SQLite::Statement q(db, "DELETE FROM grant_entries WHERE number<?");
+  q.bind(1, before);
+  q.exec();
+}
+
 std::vector<KeptReservation> read_reservations(const SQLite::Database& db) {
   SQLite::Statement q(db,
                       "SELECT id, jobspec, begin, end, name, user, cancelled FROM reservations "

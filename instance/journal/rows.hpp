@@ -78,6 +78,15 @@ struct KeptReservation {
   bool cancelled = false;  // cancelled, but its jobs have not ended yet
 };
 
+// What has become of a grant (grants/kept_book.hpp).
+struct GrantEntry {
+  std::int64_t number = 0;
+  Time time = 0;
+  std::string entry;
+
+  bool operator==(const GrantEntry&) const = default;
+};
+
 // Whole numbers, kept by name.
 std::optional<std::int64_t> read_number(const SQLite::Database& db, std::string_view key);
 void write_number(SQLite::Database& db, std::string_view key, std::int64_t value);
@@ -107,6 +116,11 @@ void write_drains(SQLite::Database& db, const std::vector<KeptDrain>& all);
 std::vector<ClosedGate> read_gates(const SQLite::Database& db);
 void close_gate(SQLite::Database& db, const ClosedGate& gate);
 void open_gate(SQLite::Database& db, const std::string& queue, const std::string& gate);
+
+// In order; all, or those with numbers from `from` on.
+std::vector<GrantEntry> read_grant_entries(const SQLite::Database& db, std::int64_t from);
+std::int64_t add_grant_entry(SQLite::Database& db, Time time, const std::string& entry);
+void drop_grant_entries(SQLite::Database& db, std::int64_t before);
 
 // By number.
 std::vector<KeptReservation> read_reservations(const SQLite::Database& db);

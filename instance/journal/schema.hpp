@@ -47,7 +47,8 @@ CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 // order: the jobs of a client's submission key; who asked for what (audit_rows.hpp); arrays, their
 // tasks to which something has happened, and tasks that are over; records that others are compared
 // with; the own words of tasks of graphs (job/task_words.hpp), whose batches may share a jobspec;
-// where small tasks' output is in the log; packs of older events, by the number of the last event,
+// where small tasks' output is in the log; what has become of grants that move (grants/), from the
+// first entry on that kGrantsSince names; packs of older events, by the number of the last event,
 // with the range of their jobs.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
@@ -70,13 +71,16 @@ CREATE TABLE IF NOT EXISTS event_packs(last INTEGER PRIMARY KEY, count INTEGER N
                                        checksum INTEGER NOT NULL, events BLOB NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(span, low, high);
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
+CREATE TABLE IF NOT EXISTS grant_entries(number INTEGER PRIMARY KEY, time INTEGER NOT NULL,
+                                         entry TEXT NOT NULL) STRICT;
 )";
 
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema};
 
 // Keys of numbers.
-inline constexpr const char* kStarted = "started";          // when it was, in instance time
-inline constexpr const char* kCommits = "journal.commits";  // transactions so far
+inline constexpr const char* kGrantsSince = "grants.since";  // all entries before are history
+inline constexpr const char* kStarted = "started";           // when it was, in instance time
+inline constexpr const char* kCommits = "journal.commits";   // transactions so far
 inline constexpr const char* kLatestOfTasks = "tasks.latest-event";  // when it was
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again

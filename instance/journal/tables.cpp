@@ -43,6 +43,14 @@ std::int64_t Journal::add_audit(const AuditRow& row) {
   });
   return number;
 }
+std::int64_t Journal::add_grant_entry(Time time, const std::string& entry) {
+  std::int64_t number = 0;
+  state_->write([&] { number = instance::add_grant_entry(state_->db, time, entry); });
+  return number;
+}
+void Journal::drop_grant_entries(std::int64_t before) {
+  state_->write([&] { instance::drop_grant_entries(state_->db, before); });
+}
 void Journal::set_audit_what(std::int64_t number, const std::string& what) {
   state_->write([&] { instance::set_audit_what(state_->db, number, what); });
 }
@@ -61,6 +69,10 @@ void Journal::remove_aside(JobId job) {
 
 Result<std::optional<std::int64_t>> Journal::number(std::string_view key) const {
   return state_->read<std::optional<std::int64_t>>([&] { return read_number(state_->db, key); });
+}
+Result<std::vector<GrantEntry>> Journal::grant_entries(std::int64_t from) const {
+  return state_->read<std::vector<GrantEntry>>(
+      [&] { return read_grant_entries(state_->db, from); });
 }
 Result<std::optional<HeldGrant>> Journal::grant() const {
   return state_->read<std::optional<HeldGrant>>([&] { return read_grant(state_->db); });

@@ -189,6 +189,7 @@ void JobManager::end(ActiveJob& job, Time now) {
   outside_.ended(record);
   arrays_.erase(JobId(record.id));
   met_.erase(JobId(record.id));
+  forget_grant(job);
   jobs_.erase(JobId(record.id));
   waiting_.happened(JobId(record.id));
   let_back(JobId(record.id));
@@ -261,8 +262,11 @@ Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
   return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
 }
 
-// When the instance is over, or the job's advance reservation in it.
+// When the instance is over, or the job's advance reservation in it, or the child whose grant it
+// is.
 Time JobManager::end_around(const Submission& what) const {
+  if (const ActiveJob* const child = find(what.wishes.grant_to))
+    return child->life.expiration == 0 ? lease_end() : child->life.expiration;
   if (what.wishes.reservation.value() == 0) return lease_end();
   const auto reservation = journal_.allocation(what.wishes.reservation);
   return reservation && *reservation ? std::min(lease_end(), (*reservation)->when.end)
@@ -305,6 +309,7 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
 std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
+  if (what.wishes.grant_to.value() != 0) return {};
   if (what.is_instance) return nodes_of_agents_.agents_of(nodes);
   return nodes_of_agents_.agents_for(nodes, tasks_of(what, cores), slot_shape(what));
 }
@@ -478,6 +483,43 @@ void JobManager::child_is_up(JobId id, const std::string& uri, Time now) {
   ActiveJob* job = find_mutable(id);
   if (job == nullptr || !job->life.holds_resources || job->life.child_uri == uri) return;
   post(*job, event::Instance{uri}, now);
+  outside_.changed(*job);
+}
+
+// ---- grants ----
+
+void JobManager::know_grant(const ActiveJob& job) {
+  const JobId child = job.submission->wishes.grant_to;
+  if (child.value() != 0) grants_[child].insert(job.id);
+}
+
+void JobManager::forget_grant(const ActiveJob& job) {
+  const auto of_child = grants_.find(job.submission->wishes.grant_to);
+  if (of_child == grants_.end()) return;
+  of_child->second.erase(job.id);
+  if (of_child->second.empty()) grants_.erase(of_child);
+}
+
+void JobManager::grant_begins(JobId grant, Time now) {
+  ActiveJob* job = find_mutable(grant);
+  if (job == nullptr || !job->life.holds_resources || job->life.started) return;
+  post(*job, event::Start{}, now);
+  outside_.changed(*job);
+}
+
+void JobManager::grant_ends(JobId grant, const std::string& why, Time now) {
+  ActiveJob* job = find_mutable(grant);
+  if (job == nullptr || !job->life.holds_resources || job->life.finished) return;
+  if (!why.empty() && job->life.state == JobState::run)
+    post(*job, event::Exception{"instance", 0, why}, now);
+  post(*job, event::Finish{}, now);
+  advance(grant, now);
+}
+
+void JobManager::note_grant(JobId child, EventBody what, Time now) {
+  ActiveJob* job = find_mutable(child);
+  if (job == nullptr || !apply(job->life, {now, what})) return;
+  post(*job, std::move(what), now);
   outside_.changed(*job);
 }
 

@@ -145,6 +145,8 @@ class JobManager {
   // job can never run here (the refusal keeps a record); exists (another submission had this key).
   // More jobs than are taken in one turn are journalled at once, and taken by take_more().
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
+  // Likewise for a grant (SchedulingOptions::grant_to), which nobody else may submit.
+  Result<msg::SubmitReply> submit_grant(const msg::SubmitRequest& request, Time now);
   // Takes tasks that wait for each other: all are journalled at once or none; take_more() then
   // makes the jobs of each next_intake(). Errors: as of submit(), `where` being the place in the
   // request; a refused request keeps nothing.
@@ -214,6 +216,14 @@ class JobManager {
   // The tasks of this part of a job that is to be killed were never started and never will be.
   void never_started(JobId id, std::uint32_t rank, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
+  // The child has taken the grant; and no process of it is left on what the grant holds. `why`: it
+  // ends because of that, before anybody wanted it to.
+  void grant_begins(JobId grant, Time now);
+  void grant_ends(JobId grant, const std::string& why, Time now);
+  // What has become of a child's grants, among the events of its job. Unknown jobs are ignored.
+  void note_grant(JobId child, EventBody what, Time now);
+  // The grants that are not over, by their children.
+  const std::map<JobId, std::set<JobId>>& grants() const { return grants_; }
   // The job's end need not wait any more (Outside::may_end).
   void go_on(JobId id, Time now) { advance(id, now); }
 
@@ -410,8 +420,11 @@ class JobManager {
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
   Result<std::optional<SubmitKey>> known_submission(const std::string& key) const;
   Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
-  Status check_request(const Submission& submission, std::uint64_t count,
-                       const std::string& user) const;
+  Status check_request(const Submission& submission, std::uint64_t count, const std::string& user,
+                       bool is_grant = false) const;
+  Result<msg::SubmitReply> submit_any(const msg::SubmitRequest& request, bool is_grant, Time now);
+  void know_grant(const ActiveJob& job);
+  void forget_grant(const ActiveJob& job);
   Status check_group(const Submission& submission, const std::string& user) const;
   // The group that the job counts for: the one asked for, else the user's primary one.
   std::string group_of(const Submission& submission, const std::string& user) const;
@@ -513,6 +526,7 @@ class JobManager {
   std::string output_directory_;
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
+  std::map<JobId, std::set<JobId>> grants_;
   std::map<JobId, Intake> intakes_;  // by the first job of each
   std::map<JobId, JobArray> arrays_;
   std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()

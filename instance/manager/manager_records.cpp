@@ -147,6 +147,10 @@ Event as_shown(Event event, const InstanceClock& clock) {
     requeue->begin = clock.wall(requeue->begin);
   if (auto* preempt = std::get_if<event::Preempt>(&event.body))
     preempt->end = clock.wall(preempt->end);
+  if (auto* extend = std::get_if<event::GrantExtend>(&event.body))
+    extend->until = clock.wall(extend->until);
+  if (auto* recall = std::get_if<event::GrantRecall>(&event.body))
+    recall->by = clock.wall(recall->by);
   return event;
 }
 

@@ -164,7 +164,10 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
 }
 
 void JobManager::count_recovered() {
-  for (const auto& [id, job] : jobs_) count_one(job, 1);
+  for (const auto& [id, job] : jobs_) {
+    count_one(job, 1);
+    know_grant(job);
+  }
   for (const auto& [id, array] : arrays_)
     count_held_back(array, held_kind(array),
                     static_cast<std::int64_t>(array.waiting.count() + array.blocked.count()));
@@ -249,6 +252,7 @@ void JobManager::lose(ActiveJob& job, const TasksEnded& how, Time now) {
   }
   const JobId id = job.id;
   if (job.life.finished) return advance(id, now);
+  if (ranks.empty()) return grant_ends(id, how.what, now);
   for (const std::uint32_t rank : ranks) tasks_ended(id, rank, how, now);
 }
 

@@ -105,7 +105,10 @@ Status JobManager::check_group(const Submission& submission, const std::string& 
 
 // Checks a jobspec for `count` jobs of this user, whatever runs here now.
 Status JobManager::check_request(const Submission& submission, std::uint64_t count,
-                                 const std::string& user) const {
+                                 const std::string& user, bool is_grant) const {
+  if ((submission.wishes.grant_to.value() != 0) != is_grant)
+    return fail(Errc::denied, "is not taken from clients; `holon grant ask` asks for more",
+                "/attributes/system/holon/grant");
   if (count < 1 || count > config_.max_count)
     return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
                                                 count, config_.max_count));
@@ -133,6 +136,15 @@ Status JobManager::check_request(const Submission& submission, std::uint64_t cou
 }
 
 Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
+  return submit_any(request, false, now);
+}
+
+Result<msg::SubmitReply> JobManager::submit_grant(const msg::SubmitRequest& request, Time now) {
+  return submit_any(request, true, now);
+}
+
+Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& request, bool is_grant,
+                                                Time now) {
   if (auto before = submitted_before(request); !before)
     return tl::unexpected(before.error());
   else if (*before)
@@ -142,7 +154,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
   auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
-  if (auto sound = check_request(*made, request.count, request.user); !sound)
+  if (auto sound = check_request(*made, request.count, request.user, is_grant); !sound)
     return tl::unexpected(sound.error());
   const bool array = made->wishes.array.has_value();
   made->first = next_id_;
@@ -225,6 +237,7 @@ ActiveJob& JobManager::take_in(Intake& intake) {
   const auto job =
       jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(submission), intake.life, {}});
   count_one(job->second, 1);
+  know_grant(job->second);
   dirty_ = true;
   for (const auto& e : intake.events) outside_.happened(id, e);
   outside_.changed(job->second);

@@ -93,6 +93,8 @@ Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& as
   if (job.life.state == JobState::run && is_more)
     return fail(Errc::denied,
                 fmt::format("job {} has started already: only its limit can be changed", path));
+  if (job.submission->wishes.grant_to.value() != 0)
+    return fail(Errc::denied, fmt::format("job {} is a grant, which is what was asked for", path));
   if (is_aside(job.id))
     return fail(Errc::denied,
                 fmt::format("the broker has set job {0} aside; `holon urgency {0} {1}` lets it try "

@@ -119,6 +119,16 @@ Status take_array(const json& value, const std::string& key, SchedulingOptions& 
   return {};
 }
 
+Status take_grant(const json& value, const std::string& key, SchedulingOptions& wishes) {
+  const bool fits = value.is_object() && value.size() == 2 && value.contains("child") &&
+                    value.contains("ask") && value["child"].is_number_unsigned() &&
+                    value["ask"].is_number_unsigned();
+  if (!fits) return misfit_wish(key, "an object like {\"child\": 3, \"ask\": 1}");
+  wishes.grant_to = JobId(value["child"].get<std::uint64_t>());
+  wishes.ask = value["ask"].get<std::uint64_t>();
+  return {};
+}
+
 Status take(const std::string& name, const json& value, SchedulingOptions& wishes) {
   const std::string key = "holon/" + name;
   if (name == "group") return take_text(value, key, wishes.group);
@@ -128,6 +138,7 @@ Status take(const std::string& name, const json& value, SchedulingOptions& wishe
   if (name == "environment") return take_text(value, key, wishes.environment);
   if (name == "slots") return take_slots(value, key, wishes);
   if (name == "array") return take_array(value, key, wishes);
+  if (name == "grant") return take_grant(value, key, wishes);
   if (name == "reservation") {
     if (!value.is_number_unsigned()) return misfit_wish(key, "the number of a reservation");
     wishes.reservation = JobId(value.get<std::uint64_t>());

@@ -53,6 +53,10 @@ struct SchedulingOptions {
   std::int64_t memory = 0;       // bytes that each task may use; 0: no bound
   int checkpoint_signal = 0;     // sent to its tasks before that; 0: none
   std::optional<Array> array;
+  // A grant: the job holds what this child instance has got beyond its own job, and runs nothing.
+  // Submitted by the instance itself (instance/grants) for the child's ask of that number.
+  JobId grant_to;  // 0: it is no grant
+  std::uint64_t ask = 0;
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".

@@ -76,6 +76,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       journal(the_journal),
       after_commit(the_after_commit),
       records({identity, jobs, the_journal, children, access, parent}),
+      grants({identity, the_clock, the_journal, *store, nodes_of_agents, jobs, agents, children,
+              the_after_commit, parent}),
       node_view(
           {identity, clock, *store, policies, jobs, children, leaving_nodes, ending, read_only_}),
       parent_(parent) {
@@ -104,6 +106,7 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
     output_log.forget(first, stop);
     agents.forgotten(first, stop);
   };
+  children.on_new = [this](JobId child, Time now) { grants.begins_anew(child, now); };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
   if (config.monitor)
@@ -133,7 +136,8 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   };
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
-  if (grows) settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
+  if (grows || parent != nullptr)
+    settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Instance> core(new Instance(reactor, clock, server, journal, config, after_commit,
@@ -160,8 +164,11 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   // Before the jobs: a job that was a child is over only when its records are taken over.
   if (auto known = core->children.recover(reactor.now()); !known)
     return tl::unexpected(known.error());
+  // Before the jobs, some of which may be too large for what is here now.
+  if (auto known = core->grants.load(beginning.fresh); !known) return tl::unexpected(known.error());
   if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
     return tl::unexpected(recovered.error());
+  core->grants.restore(reactor.now());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (!beginning.fresh)
     if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
@@ -194,6 +201,7 @@ TaskSettings Instance::task_settings() {
   settings.hook_timeout = config.hook_timeout;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
+  settings.grant_epoch = [this] { return grants.epoch(); };
   settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
   // Where all jobs are one user's, nobody asks for what belongs to another here.
   if (identity.serves_users)
@@ -269,8 +277,10 @@ Provisions::Settings Instance::provision_settings() const {
 }
 
 std::string Instance::awaited_nodes() const {
-  const std::string nodes = joining_nodes.awaited(agents.awaited()), more = provisions.awaited();
-  return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
+  std::string all = jobs.grows ? joining_nodes.awaited(agents.awaited()) : "";
+  for (const std::string& more : {provisions.awaited(), grants.awaited()})
+    if (!more.empty()) all += (all.empty() ? "" : "; ") + more;
+  return all;
 }
 
 // A job that is not over runs again, and its output continues where this attempt's ends. A job with
@@ -314,6 +324,7 @@ std::optional<Time> Instance::turn(Time now) {
   const auto next_end = node_ends.turn(clock.wall(now), now);
   leaving_nodes.turn();
   jobs.schedule(now);
+  const auto next_grant = grants.turn(now);
   const auto next_provision = provisions.turn(now);
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
@@ -323,7 +334,7 @@ std::optional<Time> Instance::turn(Time now) {
   const bool compresses = output_log.turn();
   if (forgets || compresses) return now;
   if (!portions.empty()) return now;
-  for (const auto& other : {next_away, next_end, next_provision, jobs.next_turn(now),
+  for (const auto& other : {next_away, next_end, next_grant, next_provision, jobs.next_turn(now),
                             schedule_log ? schedule_log->next_turn() : std::nullopt})
     if (other) next = next ? std::min(*next, *other) : other;
   return next;
@@ -398,6 +409,7 @@ void Instance::ended(const msg::JobRecord& record) {
   outputs.ended(id);
   inputs.ended(id);
   retention.ended(record);
+  grants.is_over(record, clock.now());
   if (!record.is_instance) return;
   children.forget(id);
   takeovers.forget(id);

@@ -16,6 +16,7 @@
 #include "instance/basics/clock.hpp"
 #include "instance/basics/refusals.hpp"
 #include "instance/basics/sliced_work.hpp"
+#include "instance/grants/grants.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/listing/watchers.hpp"
 #include "instance/manager/manager.hpp"
@@ -114,6 +115,7 @@ class Instance final : public Outside {
   Journal& journal;
   AfterCommit& after_commit;
   Records records;
+  Grants grants;
   NodeView node_view;
   // Called in a turn: the agent of this rank has been away for too long, and its tasks have failed.
   std::function<void(std::uint32_t rank)> on_node_lost = [](std::uint32_t) {};

@@ -80,6 +80,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Instanc
           reactor, server,
           {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}),
       provisions_(core.provisions, core.after_commit),
+      grants_(reactor, core.grants, core.after_commit),
       own_instances_(reactor, {core.config, core.identity, core.jobs, core.children, core.awaited,
                                core.node_view}),
       gone_({core.identity, core.agents, core.journal, core.records, pages_, core.outputs,
@@ -148,6 +149,7 @@ void Service::add_tree_requests() {
   dispatcher_.add("record",
                   [this](const Request& r) { instance_.records.take(r, reactor_.now()); });
   dispatcher_.add("ending", [this](const Request& r) { instance_.children.begins_to_end(r); });
+  grants_.add_to(dispatcher_);
   dispatcher_.add("lease", [this](const Request& r) { lease(r); });
 }
 

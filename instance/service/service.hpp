@@ -10,6 +10,7 @@
 #include "instance/agents/job_changes.hpp"
 #include "instance/agents/signals.hpp"
 #include "instance/config/config_service.hpp"
+#include "instance/grants/grant_service.hpp"
 #include "instance/listing/ended_instances.hpp"
 #include "instance/listing/followers.hpp"
 #include "instance/listing/job_pages.hpp"
@@ -84,6 +85,7 @@ class Service {
   ReservationService reservations_;
   ResourceService resources_;
   ProvisionService provisions_;
+  GrantService grants_;
   OwnInstances own_instances_;
   EndedInstances gone_;
   Routing routing_;

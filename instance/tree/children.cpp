@@ -148,7 +148,10 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
   if (!grant) return request.fail(grant.error());
   const JobId id = job.id;
   Child& child = children_.at(id);
-  if (hello.epoch == 0) ++child.grant.epoch;
+  if (hello.epoch == 0) {
+    ++child.grant.epoch;
+    on_new(id, now);
+  }
   child.grant.uri = hello.uri;
   const auto before = std::exchange(child.peer, request.peer());
   server_.favour(child.peer);
@@ -258,6 +261,23 @@ std::map<JobId, transport::PeerId> Children::connected() const {
 transport::PeerId Children::peer(JobId job) const {
   const auto found = children_.find(job);
   return found == children_.end() ? transport::PeerId{0} : found->second.peer;
+}
+
+std::optional<JobId> Children::child_at(transport::PeerId peer) const {
+  if (peer.value() == 0) return std::nullopt;
+  for (const auto& [id, child] : children_)
+    if (child.peer == peer) return id;
+  return std::nullopt;
+}
+
+std::uint64_t Children::epoch_of(JobId job) const {
+  const auto found = children_.find(job);
+  return found == children_.end() ? 0 : found->second.grant.epoch;
+}
+
+void Children::tell(JobId job, const char* topic, std::string payload) {
+  if (peer(job).value() != 0)
+    server_.call(peer(job), {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
 }
 
 void Children::tell_lease(JobId job, const msg::Lease& lease) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,12 @@ class Children {
   std::map<JobId, transport::PeerId> connected() const;
   // The peer of a child; 0: it is not connected.
   transport::PeerId peer(JobId job) const;
+  // The child at this connection; nullopt: the peer is none.
+  std::optional<JobId> child_at(transport::PeerId peer) const;
+  // Counts the processes that were the child without knowing of the one before.
+  std::uint64_t epoch_of(JobId job) const;
+  // Sends the child a message that it acknowledges; lost if it is not connected.
+  void tell(JobId job, const char* topic, std::string payload);
   // Has a child said hello over this connection?
   bool knows(transport::PeerId peer) const { return !reports_below(peer).empty(); }
   // Handles "ending" from a child.
@@ -72,6 +79,8 @@ class Children {
   Time told_at(JobId job) const;
   void tell_lease(JobId job, const msg::Lease& lease);
   std::function<void(JobId)> on_connected = [](JobId) {};
+  // A child without a journal of its grant is welcomed: it knows of none but this one.
+  std::function<void(JobId, Time now)> on_new = [](JobId, Time) {};
 
  private:
   struct Child {

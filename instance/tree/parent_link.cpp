@@ -98,6 +98,11 @@ void ParentLink::say_ending(const msg::Ending& word) {
   client_->call({"ending", transport::pack(word), "", 0}, [](const Result<std::string>&) {});
 }
 
+void ParentLink::tell(const char* topic, std::string payload) {
+  if (welcome_)
+    client_->call({topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
+}
+
 void ParentLink::schedule() {
   if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
   // After a quiet time records go at once: those that the parent does not have are lost when all of

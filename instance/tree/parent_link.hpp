@@ -50,6 +50,8 @@ class ParentLink {
   // Sends the last word: the parent has all records. REQUIRES: all_sent(), and no job is active.
   void say_told_all() { say_ending({true}); }
   bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
+  // Sends a message that the parent acknowledges; lost if there is no connection.
+  void tell(const char* topic, std::string payload);
   // Sends what is due. Call after the commit, lest the parent knows what this instance may forget.
   void flush();
   void send_now();

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/check.hpp"
@@ -44,6 +45,45 @@ class ChildNames {
   std::map<VertexId, std::map<std::pair<std::string, std::int32_t>, VertexId>> known_;
 };
 
+// Vertices that were removed, by their numbers: one that comes again is the same vertex, and gets
+// its slot and its number back.
+class RemovedVertices {
+ public:
+  RemovedVertices(const ResourceGraph& graph, const GraphSpec& part) : graph_(graph) {
+    // Its edges and paths in other subsystems are not known any more.
+    if (!part.edges.empty() || !part.paths.empty()) return;
+    for (std::uint32_t slot = 0; slot < graph.slots(); ++slot)
+      if (!graph[VertexId{slot}].alive) removed_.emplace(graph[VertexId{slot}].uniq_id, slot);
+  }
+
+  // The slot; kNoVertex: the row is none of them.
+  VertexId find(const GraphSpec& part, const GraphSpec::Row& row) const {
+    const auto at = removed_.find(row.uniq_id);
+    if (at == removed_.end()) return kNoVertex;
+    const VertexId v{at->second};
+    const bool same = graph_[v].rank == row.rank && graph_.name(v) == part_name(part, row) &&
+                      graph_.type_name(v) == part.words.types.text(row.type);
+    return same ? v : kNoVertex;
+  }
+
+ private:
+  const ResourceGraph& graph_;
+  std::unordered_map<std::int64_t, std::uint32_t> removed_;
+};
+
+// False, too, for a slot that is still to be made.
+bool is_alive(const ResourceGraph& graph, VertexId v) {
+  return v.value() < graph.slots() && graph[v].alive;
+}
+
+// A vertex that was removed is here again, as the row has it.
+void put_back(Vertex& vertex, const GraphSpec::Row& row) {
+  vertex.alive = true;
+  vertex.size = row.size;
+  vertex.up = row.up;
+  vertex.drained = row.drained;
+}
+
 [[noreturn]] void broken(const char* what, VertexId v) {
   check_failed(fmt::format("{} at vertex {}", what, v.value()).c_str(), __FILE__, __LINE__);
 }
@@ -68,11 +108,12 @@ Result<std::vector<VertexId>> ResourceGraph::grow(const GraphSpec& part) {
   auto slot_of = slots_of(part);
   if (!slot_of) return slot_of;
   if (auto ok = check_grown(part, *slot_of); !ok) return tl::unexpected(ok.error());
-  const auto first_new = static_cast<std::uint32_t>(slots());
+  std::vector<bool> was_here(slots() + part.rows.size(), false);
+  for (const auto v : order_) was_here[v.value()] = true;
   take(part, std::move(*slot_of));
   std::vector<VertexId> added;
   for (const auto v : order_) {
-    if (v.value() >= first_new) added.push_back(v);
+    if (!was_here[v.value()]) added.push_back(v);
   }
   return added;
 }
@@ -80,7 +121,7 @@ Result<std::vector<VertexId>> ResourceGraph::grow(const GraphSpec& part) {
 // Checks that new and present vertices together are a graph: check() has seen the part alone.
 Status ResourceGraph::check_grown(const GraphSpec& part,
                                   const std::vector<VertexId>& slot_of) const {
-  const auto is_new = [&](std::uint32_t row) { return slot_of[row].value() >= slots(); };
+  const auto is_new = [&](std::uint32_t row) { return !is_alive(*this, slot_of[row]); };
   Amount units = 0;
   for (const auto v : order_) units += (*this)[v].size;
   for (std::uint32_t i = 0; i < part.rows.size(); ++i) {
@@ -139,6 +180,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
                 part_name(part, part.rows[0]));
   }
   ChildNames children(*this);
+  const RemovedVertices removed(*this, part);
   std::vector<VertexId> slot_of;
   slot_of.reserve(part.rows.size());
   slot_of.push_back(root_);
@@ -150,7 +192,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
     auto here = kNoVertex;
     if (above == kNoVertex) {
       here = find_aux_path("/" + text, row.rank).value_or(kNoVertex);
-    } else if (above.value() < slots()) {
+    } else if (is_alive(*this, above)) {
       here = children.find(above, text, row.rank);
     }
     if (here != kNoVertex && type_name(here) != part.words.types.text(row.type)) {
@@ -159,6 +201,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
                               part.words.types.text(row.type)),
                   path(here));
     }
+    if (here == kNoVertex && above != kNoVertex) here = removed.find(part, row);
     slot_of.push_back(here != kNoVertex ? here : VertexId{next++});
   }
   return slot_of;
@@ -185,6 +228,11 @@ void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row, boo
 
 void ResourceGraph::take(const GraphSpec& spec, std::vector<VertexId> slot_of) {
   const auto first_new = slots();
+  std::vector<bool> comes, comes_back;  // each row's vertex: is it new, or here again?
+  for (const VertexId slot : slot_of) {
+    comes_back.push_back(slot.value() < first_new && !vertices_[slot.value()].alive);
+    comes.push_back(slot.value() >= first_new || comes_back.back());
+  }
   if (first_new == 0) words_ = spec.words;
   // Dead vertices keep their numbers too.
   std::unordered_set<std::int64_t> taken;
@@ -195,10 +243,14 @@ void ResourceGraph::take(const GraphSpec& spec, std::vector<VertexId> slot_of) {
   auto edges = tree_edges();
   edges.reserve(edges.size() + spec.rows.size());
   for (std::size_t i = 0; i < spec.rows.size(); ++i) {
-    if (slot_of[i].value() < first_new) continue;
+    if (!comes[i]) continue;
     const auto& row = spec.rows[i];
-    append(spec, row, is_taken(row));
-    if (first_new > 0) taken.insert(vertices_.back().uniq_id);
+    if (comes_back[i]) {
+      put_back(vertices_[slot_of[i].value()], row);
+    } else {
+      append(spec, row, is_taken(row));
+      if (first_new > 0) taken.insert(vertices_.back().uniq_id);
+    }
     if (row.parent == GraphSpec::kNone) continue;
     edges.emplace_back(slot_of[row.parent].value(), slot_of[i].value());
   }
@@ -206,6 +258,10 @@ void ResourceGraph::take(const GraphSpec& spec, std::vector<VertexId> slot_of) {
   take_aux_edges(spec, slot_of, first_new);
   reindex();
   take_side_tables(spec, slot_of, first_new);
+  for (const auto& p : spec.properties)
+    if (comes_back[p.row]) set_property(slot_of[p.row], p.key, p.value);
+  for (const auto& e : spec.extensions)
+    if (comes_back[e.row]) extensions_[slot_of[e.row].value()] = e.json;
   ++version_;
   ++shape_version_;
 }

@@ -6,10 +6,10 @@
 // the order of their edges, vertices by type, rank, host and uniq_id.
 //
 // Invariants: a VertexId is stable for the life of the graph; a removed vertex keeps its slot, is
-// not alive() and is in no index. uniq_ids are unique and never used twice. The dominant subsystem
-// is one tree; vertices that belong to other subsystems only stand outside it (parent kNoVertex,
-// depth 0). Who holds what is not here (resource/store.hpp). Const calls change nothing and may run
-// concurrently. No clock, no I/O.
+// not alive() and is in no index. uniq_ids are unique, also those of the dead. The dominant
+// subsystem is one tree; vertices that belong to other subsystems only stand outside it (parent
+// kNoVertex, depth 0). Who holds what is not here (resource/store.hpp). Const calls change nothing
+// and may run concurrently. No clock, no I/O.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -191,8 +191,8 @@ class ResourceGraph {
   // Adds what is new in `part`, a graph from the same root: a vertex whose path and rank are here
   // already is reused (the ancestors of what is added must be repeated), others are appended to
   // their parent. A uniq_id that is taken is replaced by a new one. Returns the new vertices in
-  // pre-order. All or nothing. O(V + part). Errors: those of build, also for the graph and the part
-  // together; invalid_argument for another root.
+  // pre-order; one that was removed gets its slot back. All or nothing. O(V + part). Errors: those
+  // of build, also for the graph and the part together; invalid_argument for another root.
   Result<std::vector<VertexId>> grow(const GraphSpec& part);
   // Removes the vertex and all below it, in all subsystems. Errors: not_found,
   // invalid_argument for the root. O(V).

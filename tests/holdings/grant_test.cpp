@@ -44,6 +44,24 @@ const Wanted* only(const Turn& turn) {
   return turn.sent.size() == 1 ? std::get_if<Wanted>(&turn.sent.front().message) : nullptr;
 }
 
+TEST(Grant, AChildBeginsWithItsOwnAndGivesAllBackWhenItIsOver) {
+  Pair pair;
+  pair.parent = *commit(pair.parent, *begin(pair.parent, kChild, units("0-1"), kTimeMax));
+  pair.child = *commit(pair.child, {{entry::Granted{units("0-1"), kTimeMax}}, {}, {}});
+  EXPECT_FALSE(pair.breach());
+  EXPECT_EQ(free_in(pair.parent), units("2-7"));
+  EXPECT_FALSE(begin(pair.parent, kChild, units("2"), kTimeMax)) << "it has begun";
+  EXPECT_FALSE(begin(pair.parent, Peer{8}, units("1-2"), kTimeMax)) << "1 is another child's";
+  pair.give("4-5", 500);
+  EXPECT_FALSE(pair.breach());
+  EXPECT_EQ(units_of(pair.up()), units("0-1,4-5"));
+  EXPECT_EQ(pair.up().epoch, 1u);
+  pair.parent = *commit(pair.parent, *over(pair.parent, kChild));
+  EXPECT_EQ(free_in(pair.parent), units("0-7"));
+  EXPECT_EQ(over(pair.parent, kChild).error().code, Errc::not_found);
+  EXPECT_FALSE(pair.breach()) << "what a child that is over has in its journal counts for nothing";
+}
+
 TEST(Grant, GivesUnitsInTwoPhases) {
   Pair pair;
   const Turn offer = *extend(pair.parent, kChild, {.units = units("0-3"), .until = 500});

@@ -272,6 +272,38 @@ TEST(ResourceGraph, ShrinksByPathAndByRankAndNeverReusesAUniqId) {
   EXPECT_NE(graph[*graph.find_path("/cluster0/node0")].uniq_id, uniq);
 }
 
+// A core that goes and comes, as in a grant that moves, is the same core.
+TEST(ResourceGraph, WhatComesBackUnderItsNumberIsWhatItWas) {
+  auto spec = small_cluster(2);
+  for (std::size_t i = 0; i < spec.rows.size(); ++i)
+    spec.rows[i].uniq_id = static_cast<std::int64_t>(100 + i);
+  auto graph = graph_of(spec);
+  const auto slots = graph.slots();
+  const auto node = *graph.find_path("/cluster0/node1");
+  const auto below = graph.subtree(node).size();
+  const auto uniq = graph[node].uniq_id;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(graph.shrink(node));
+    graph.check_invariants();
+    EXPECT_EQ(graph.find_uniq(uniq), std::nullopt);
+    const auto added = graph.grow(spec);
+    ASSERT_TRUE(added) << added.error().what;
+    EXPECT_EQ(added->size(), below);
+    graph.check_invariants();
+    EXPECT_EQ(graph.find_uniq(uniq), node);
+    EXPECT_EQ(graph.find_path("/cluster0/node1"), node);
+    EXPECT_EQ(graph.slots(), slots) << "nothing is left behind by each turn";
+  }
+  // Another node under that number is another node.
+  ASSERT_TRUE(graph.shrink(node));
+  for (auto& row : spec.rows)
+    if (row.rank == 1) row.rank = 7;
+  ASSERT_TRUE(graph.grow(spec));
+  graph.check_invariants();
+  EXPECT_NE(*graph.find_path("/cluster0/node1"), node);
+  EXPECT_NE(graph[*graph.find_path("/cluster0/node1")].uniq_id, uniq);
+}
+
 TEST(ResourceGraph, TakesAwayWhatHungOnARemovedNodeInOtherSubsystems) {
   auto spec = small_cluster(2);
   spec.subsystems.push_back("power");

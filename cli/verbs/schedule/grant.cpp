@@ -1,0 +1,326 @@
+// holon grant: what an instance has from the one above and has given on, and how that moves.
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/connect.hpp"
+#include "cli/options/job_options.hpp"
+#include "cli/options/submit_error.hpp"
+#include "cli/parser/parser.hpp"
+#include "cli/paths.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+#include "cli/verbs/schedule/grant_verbs.hpp"
+#include "instance/basics/clock.hpp"
+#include "msg/grant.hpp"
+#include "transport/blocking_client.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr Duration kConnect = 30'000;
+
+// The connection of requests about grants.
+struct GrantClient {
+  transport::BlockingClient connection;
+  std::string path;  // of the instance that they are for
+
+  template <class Reply, class Ask>
+  Result<Reply> ask(const std::string& topic, const Ask& what) {
+    const auto answer = connection.call(topic, transport::pack(what), path, 0);
+    if (!answer) return tl::unexpected(answer.error());
+    return transport::unpack<Reply>(*answer);
+  }
+};
+
+Result<GrantClient> connect_about_grants(const Client& client) {
+  const auto uri = client::find_instance();
+  if (!uri) return tl::unexpected(uri.error());
+  auto connection = transport::BlockingClient::connect(*uri, kConnect);
+  if (!connection) return tl::unexpected(connection.error());
+  return GrantClient{std::move(*connection), client.path()};
+}
+
+Result<GrantClient> connect_about_grants(const Invocation& call) {
+  const auto client = connect_to_instance(call);
+  if (!client) return tl::unexpected(client.error());
+  return connect_about_grants(*client);
+}
+
+std::string amount_in_words(std::int64_t cores, std::int64_t gpus) {
+  std::string words;
+  if (cores > 0) words += fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+  if (gpus > 0)
+    words += fmt::format("{}{} GPU{}", words.empty() ? "" : ", ", gpus, gpus == 1 ? "" : "s");
+  return words.empty() ? "nothing" : words;
+}
+
+std::string until_in_words(std::int64_t until, Time now) {
+  return until == 0 ? "to the end" : fmt::format("until {}", show_time(until, now));
+}
+
+ordered_json json_of(const msg::GrantPart& part) {
+  return {{"path", part.path},   {"source", part.source}, {"state", part.state},
+          {"units", part.units}, {"cores", part.cores},   {"gpus", part.gpus},
+          {"until", part.until}, {"grant", part.grant},   {"why", part.why}};
+}
+
+ordered_json json_of(const msg::GrantReply& reply) {
+  ordered_json json = {{"path", reply.path}, {"epoch", reply.epoch}};
+  for (const auto& [key, parts] : {std::pair{"held", &reply.held}, {"given", &reply.given}}) {
+    json[key] = ordered_json::array();
+    for (const auto& part : *parts) json[key].push_back(json_of(part));
+  }
+  json["promised"] = reply.promised;
+  return json;
+}
+
+void add_parts(Table& table, const std::vector<msg::GrantPart>& parts, Time now) {
+  for (const auto& part : parts)
+    table.add({{part.path},
+               {part.source},
+               {std::to_string(part.cores)},
+               {part.gpus > 0 ? std::to_string(part.gpus) : ""},
+               {part.state},
+               {part.until == 0 ? "" : show_time(part.until, now)},
+               {part.grant == 0 ? "" : std::to_string(part.grant)},
+               {part.units},
+               {part.why}});
+}
+
+void print(Invocation& call, const msg::GrantReply& reply) {
+  using enum Table::Align;
+  const Time now = instance::wall_clock_ms();
+  Table table({{"PATH", left},
+               {"SOURCE", left},
+               {"CORES", right},
+               {"GPUS", right},
+               {"STATE", left},
+               {"UNTIL", left},
+               {"GRANT", right},
+               {"UNITS", left},
+               {"WHY", left}});
+  add_parts(table, reply.held, now);
+  add_parts(table, reply.given, now);
+  call.io.out << table.render(call.io);
+  for (const auto when : reply.promised)
+    call.io.out << (when == 0 ? std::string("more was asked for: it is not known when it comes\n")
+                              : fmt::format("more was asked for: planned for {}\n",
+                                            show_time(when, now)));
+}
+
+int verb_grant_show(Invocation& call) {
+  bool json = false;
+  Parser parser("grant show", "what an instance has from the one above, and has given on");
+  parser.instance(call).json(json).example("holon grant", "of the instance that this shell is in");
+  if (const auto code = parser.parse(call)) return *code;
+  auto client = connect_about_grants(call);
+  if (!client) return report(call, "grant show", client.error());
+  const auto reply = client->ask<msg::GrantReply>("grant.show", msg::Empty{});
+  if (!reply) return report(call, "grant show", reply.error());
+  if (json)
+    call.io.out << pretty(json_of(*reply));
+  else
+    print(call, *reply);
+  return kOk;
+}
+
+void print_answer(Invocation& call, const msg::GrantAnswer& answer) {
+  const Time now = instance::wall_clock_ms();
+  if (answer.is_here)
+    call.io.out << fmt::format("{} {}\n", amount_in_words(answer.cores, answer.gpus),
+                               until_in_words(answer.until, now));
+  else if (answer.at == 0)
+    call.io.out << "later: it is not known when\n";
+  else
+    call.io.out << fmt::format("later: planned for {}\n", show_time(answer.at, now));
+}
+
+int verb_grant_ask(Invocation& call) {
+  JobOptions options;
+  bool json = false;
+  Parser parser("grant ask", "ask the instance above for more cores and GPUs");
+  auto& shape = options.shape;
+  parser.group("What");
+  add_slots_option(parser, options, Unit::slot);
+  parser
+      .option("-c,--cores-per-slot", number_up_to(resource::kMaxCount, shape.cores_per_task), "N",
+              "cores per slot, 1 unless given")
+      .option("-g,--gpus-per-slot", number_up_to(resource::kMaxCount, shape.gpus_per_task), "N",
+              "GPUs per slot")
+      .option(
+          "-t,--time-limit|--time",
+          [&options](const std::string& word) -> Status {
+            const auto length = parse_limit(word);
+            if (!length) return tl::unexpected(length.error());
+            options.limit = *length;
+            return {};
+          },
+          "TIME", "it goes back after that: 30s, 5m, 2h; to the end of this instance unless given")
+      .flag("--now", options.immediate, "now or not at all")
+      .group("Options")
+      .instance(call)
+      .json(json)
+      .note(
+          "What comes is on the nodes that the instance has. In the instance above it is held by a "
+          "job named grant, which waits in the queue there like any other: holon jobs and holon "
+          "explain show it, holon cancel takes it back. This command waits until it is here or "
+          "planned. Nothing is placed on it that would last longer than it is here; once it is "
+          "over, or given back with holon grant release, it takes no new work, and leaves when "
+          "nothing runs there any more: no job is ended for that.")
+      .example("holon grant ask -n 2 -t 10m", "two cores for ten minutes")
+      .example("holon -i /3 grant ask -n 4 --now", "four more for /3, if they are free");
+  if (const auto code = parser.parse(call)) return *code;
+  options.environment = {"-*"};  // nothing is run
+  options.shape.name = "grant";
+  const auto made = make_request(options, {"grant"});
+  if (!made) return report(call, "grant ask", made.error());
+  auto client = connect_about_grants(call);
+  if (!client) return report(call, "grant ask", client.error());
+  const auto answer =
+      client->ask<msg::GrantAnswer>("grant.ask", msg::GrantAsk{made->request.jobspec});
+  if (!answer) return report(call, "grant ask", as_typed(answer.error(), options));
+  if (json)
+    call.io.out << pretty({{"is_here", answer->is_here},
+                           {"at", answer->at},
+                           {"cores", answer->cores},
+                           {"gpus", answer->gpus},
+                           {"until", answer->until},
+                           {"epoch", answer->epoch}});
+  else
+    print_answer(call, *answer);
+  return kOk;
+}
+
+int verb_grant_release(Invocation& call) {
+  std::string units;
+  Parser parser("grant release", "give back what is beyond the instance's own");
+  parser
+      .positional("UNITS", units,
+                  "those that came with any of these units, as holon grant shows them; all unless "
+                  "given")
+      .group("Options")
+      .instance(call)
+      .note("They take no new work from now on, and go back when nothing runs there any more.")
+      .example("holon grant release", "all of it");
+  if (const auto code = parser.parse(call)) return *code;
+  auto client = connect_about_grants(call);
+  if (!client) return report(call, "grant release", client.error());
+  const auto done = client->ask<msg::Empty>("grant.release", msg::GrantRelease{units});
+  return done ? static_cast<int>(kOk) : report(call, "grant release", done.error());
+}
+
+struct RecallArgs {
+  std::string child, reason, mode = "drain";
+  std::int64_t grant = 0;
+  Duration notice = 0;
+};
+
+int verb_grant_recall(Invocation& call) {
+  RecallArgs args;
+  Parser parser("grant recall", "take back what a child has beyond its own");
+  parser.required("CHILD", args.child, "the job that the child is: 3, /3")
+      .option("--grant", number_up_to(INT64_MAX, args.grant), "ID",
+              "only what this grant holds; all of them unless given")
+      .option(
+          "--by",
+          [&args](const std::string& word) -> Status {
+            const auto length = parse_limit(word.starts_with('+') ? word.substr(1) : word);
+            if (!length) return tl::unexpected(length.error());
+            args.notice = *length;
+            return {};
+          },
+          "+TIME", "when, from now: +10m; at once unless given")
+      .option("--mode", args.mode, "MODE",
+              "drain: what runs there ends by itself; kill: it is ended when the time has come")
+      .option("--reason", args.reason, "TEXT", "for the child's users")
+      .group("Options")
+      .instance(call)
+      .note(
+          "The child places nothing there from now on. A job that is ended has failed with the "
+          "loss of its node: with --requeue it runs again.")
+      .example("holon grant recall /3", "it comes back as what runs there ends")
+      .example("holon grant recall /3 --by +10m --mode kill", "in ten minutes at the latest");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.mode != "drain" && args.mode != "kill")
+    return report(
+        call, "grant recall",
+        {Errc::invalid_argument,
+         fmt::format("'{}' is no mode; accepted are drain and kill", args.mode), "--mode"});
+  const auto selected = connect_to_job(call, args.child);
+  if (!selected) return report(call, "grant recall", selected.error());
+  auto client = connect_about_grants(selected->client);
+  if (!client) return report(call, "grant recall", client.error());
+  msg::GrantRecall recall;
+  recall.child = selected->id;
+  recall.grant = static_cast<std::uint64_t>(args.grant);
+  recall.notice = args.notice;
+  recall.kill = args.mode == "kill";
+  recall.reason = args.reason.empty() ? "holon grant recall" : args.reason;
+  const auto done = client->ask<msg::Empty>("grant.recall", recall);
+  return done ? static_cast<int>(kOk) : report(call, "grant recall", done.error());
+}
+
+int verb_grant_history(Invocation& call) {
+  bool json = false;
+  std::int64_t limit = 100;
+  Parser parser("grant history", "how an instance's grants have moved");
+  parser
+      .option("-l,--limit", number_up_to(10'000, limit), "N",
+              "the last N entries, 100 unless given")
+      .group("Options")
+      .instance(call)
+      .json(json)
+      .note("Each line is an entry of the instance's journal.")
+      .example("holon grant history", "of the instance that this shell is in");
+  if (const auto code = parser.parse(call)) return *code;
+  auto client = connect_about_grants(call);
+  if (!client) return report(call, "grant history", client.error());
+  const auto history = client->ask<msg::GrantHistory>(
+      "grant.history", msg::GrantHistoryRequest{static_cast<std::uint64_t>(limit)});
+  if (!history) return report(call, "grant history", history.error());
+  const Time now = instance::wall_clock_ms();
+  ordered_json list = ordered_json::array();
+  for (const auto& event : history->events) {
+    const auto entry = ordered_json::parse(event.entry, nullptr, false);
+    const auto what = entry.is_object() ? entry.value("what", ordered_json()) : ordered_json();
+    if (json)
+      list.push_back({{"time", event.time}, {"name", event.name}, {"what", what}});
+    else
+      call.io.out << fmt::format("{}  {:8}  {}\n", show_time(event.time, now), event.name,
+                                 what.dump());
+  }
+  if (json) call.io.out << pretty({{"events", list}});
+  return kOk;
+}
+
+}  // namespace
+
+int verb_grant(Invocation& call) {
+  static constexpr auto kVerbs = std::to_array<Verb>({
+      {"show", "what an instance has from the one above, and has given on", Group::look,
+       verb_grant_show},
+      {"ask", "ask the instance above for more cores and GPUs", Group::work, verb_grant_ask},
+      {"release", "give back what is beyond the instance's own", Group::work, verb_grant_release},
+      {"recall", "take back what a child has beyond its own", Group::work, verb_grant_recall},
+      {"history", "how an instance's grants have moved", Group::look, verb_grant_history},
+  });
+  const bool is_plain = !call.as_man_page && call.pages == nullptr &&
+                        (call.args.empty() || call.args.front() == "--json");
+  if (is_plain) call.args.insert(call.args.begin(), "show");
+  return run_group({"grant",
+                    "show, ask, release, recall, history: what an instance has from the one above",
+                    kVerbs,
+                    {{"holon grant", "what this instance has"},
+                     {"holon grant ask -n 2 -t 10m", "two more cores, for ten minutes"},
+                     {"holon grant release", "they go back before"}}},
+                   call);
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,269 @@
+#include "instance/grants/borrower.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "resource/formats/readers.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace h = holdings;
+namespace he = holdings::entry;
+
+constexpr std::size_t kMostAsksOpen = 100;  // that are not answered yet
+
+bool goes_back(const h::Holding& holding) {
+  return holding.state == h::State::asked_back || holding.state == h::State::draining ||
+         holding.state == h::State::returned;
+}
+
+Time earlier_of(const std::optional<Time>& a, Time b) {
+  return a ? std::min(*a, b) : b;
+}
+
+}  // namespace
+
+// The first word about a grant that moves: what the instance has had from the start is its own.
+bool Borrower::begin(Time now) {
+  if (!uses_.book.up().holdings.empty()) return true;
+  const auto own = units_in(uses_.store.graph());
+  return uses_.book.write(he::Granted{own, kTimeMax}, now).has_value();
+}
+
+void Borrower::restore() {
+  for (const h::Holding& holding : uses_.book.up().holdings) {
+    if (goes_back(holding)) drain(holding.units);
+    if (holding.until == kTimeMax) continue;
+    for (const auto unit : holding.units.ids())
+      if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
+        uses_.store.set_end_of(*v, holding.until);
+  }
+}
+
+void Borrower::write_and_send(const h::Turn& turn, Time now) {
+  if (auto written = uses_.book.write(turn, now); !written)
+    return spdlog::error(fmt::format("grant: {}", to_string(written.error())));
+  for (const h::Sent& sent : turn.sent)
+    uses_.after_commit.add([this, message = sent.message] { send_(message); });
+}
+
+void Borrower::connected() {
+  if (uses_.book.up().holdings.empty() && asked_.empty()) return;
+  uses_.after_commit.add([this] {
+    for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
+    for (const auto& [op, asked] : asked_) send_(asked.ask);
+  });
+}
+
+// ---- asking
+
+void Borrower::ask(const transport::Request& request, Time now) {
+  const auto what = transport::unpack<msg::GrantAsk>(request.payload());
+  if (!what) return request.fail(what.error());
+  if (!has_parent_)
+    return request.fail(
+        {Errc::unsupported, "this instance is the root of its tree: nobody is above it", {}});
+  if (asked_.size() >= kMostAsksOpen)
+    return request.fail({Errc::busy, "too much was asked for that is not answered yet", {}});
+  if (!begin(now)) return request.fail({Errc::protocol, "what it has cannot be lent", {}});
+  const h::Turn turn = h::ask(uses_.book.book(), {.jobspec = what->jobspec});
+  const auto& sent = std::get<h::Ask>(turn.sent.front().message);
+  asked_.emplace(sent.op, Asked{sent, request});
+  write_and_send(turn, now);
+}
+
+void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer) {
+  const auto asked = asked_.extract(op);
+  if (asked.empty()) return;
+  uses_.after_commit.add([request = asked.mapped().request, answer] {
+    answer ? request.reply(transport::pack(*answer)) : request.fail(answer.error());
+  });
+}
+
+void Borrower::hear(const h::Message& message, Time now) {
+  if (const auto* no = std::get_if<h::No>(&message)) {
+    promised_.erase(no->op);
+    return answer(no->op,
+                  fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)));
+  }
+  if (const auto* promise = std::get_if<h::Promise>(&message)) {
+    promised_[promise->op] = promise->at;
+    msg::GrantAnswer later;
+    later.at = promise->at == kTimeMax ? 0 : uses_.jobs.clock().wall(std::max(promise->at, now));
+    later.epoch = uses_.book.up().epoch;
+    return answer(promise->op, later);
+  }
+  if (const auto* fenced = std::get_if<h::Fenced>(&message))
+    spdlog::error(fmt::format("what it held was taken from it: {}", fenced->why));
+}
+
+// ---- what comes
+
+Status Borrower::grow(const h::Extend& extend, const std::string& jgf) {
+  auto& store = uses_.store;
+  auto read = resource::read_jgf(jgf);
+  if (!read) return tl::unexpected(read.error());
+  const auto part = as_part_of(store.graph(), std::move(*read));
+  if (!part) return tl::unexpected(part.error());
+  const auto kept = uses_.journal.meta("resources.text");
+  if (!kept || !*kept) return fail(Errc::system, "its resources are not in its journal");
+  auto text = text_with(**kept, *part);
+  if (!text) return tl::unexpected(text.error());
+  if (auto grown = store.grow(*part); !grown) return grown;
+  h::Units here;
+  for (const auto unit : extend.units.ids())
+    if (store.graph().find_uniq(static_cast<std::int64_t>(unit))) here.insert(unit);
+  if (here != extend.units) {
+    shrink(here);
+    return fail(Errc::protocol, "the units have other numbers here");
+  }
+  for (const auto unit : extend.units.ids())
+    store.set_end_of(*store.graph().find_uniq(static_cast<std::int64_t>(unit)), extend.until);
+  uses_.journal.set_meta("resources.text", *text);
+  uses_.jobs.resources_changed();
+  return {};
+}
+
+void Borrower::shrink(const h::Units& units) {
+  const auto kept = uses_.journal.meta("resources.text");
+  if (kept && *kept)
+    if (auto text = text_without(**kept, units)) uses_.journal.set_meta("resources.text", *text);
+  for (const auto unit : units.ids())
+    if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
+      static_cast<void>(uses_.store.shrink(uses_.store.graph().path(*v)));
+  uses_.jobs.resources_changed();
+}
+
+void Borrower::receive(const h::Message& message, const std::string& jgf, Time now) {
+  if (!begin(now)) return;
+  if (const auto* recall = std::get_if<h::Recall>(&message);
+      recall != nullptr && recall->mode == h::RecallMode::kill)
+    kills_[recall->op] = {recall->units, recall->by, recall->why};
+  h::Turn turn = h::receive(uses_.book.book(), h::kParent, message, now);
+  const h::Units acknowledged = std::holds_alternative<h::Ack>(message) && uses_.book.up().releasing
+                                    ? uses_.book.up().releasing->units
+                                    : h::Units{};
+  const auto* extend = std::get_if<h::Extend>(&message);
+  bool took = std::any_of(turn.entries.begin(), turn.entries.end(), [](const h::Entry& entry) {
+    return std::holds_alternative<he::Took>(entry);
+  });
+  if (took)
+    if (auto grown = grow(*extend, jgf); !grown) {
+      took = false;
+      const std::string why = to_string(grown.error());
+      turn.entries.back() = he::Declined{*extend, why};
+      turn.sent = {{h::kParent, h::Refused{extend->op, why}}};
+    }
+  const bool is_acknowledged = !turn.entries.empty() && !acknowledged.empty();
+  write_and_send(turn, now);
+  if (is_acknowledged) {
+    shrink(acknowledged);
+    for (auto& [op, kill] : kills_) kill.units = without(kill.units, acknowledged);
+  }
+  if (turn.heard) hear(*turn.heard, now);
+  if (!took) return;
+  promised_.erase(extend->answers);
+  const auto counts = count(uses_.store.graph(), extend->units);
+  const auto& clock = uses_.jobs.clock();
+  answer(extend->answers,
+         msg::GrantAnswer{true, clock.wall(now), counts.cores, counts.gpus,
+                          extend->until == kTimeMax ? 0 : clock.wall(extend->until),
+                          uses_.book.up().epoch});
+  spdlog::info(fmt::format("{} cores and {} GPUs came from above", counts.cores, counts.gpus));
+}
+
+// ---- what goes back
+
+Status Borrower::release(const msg::GrantRelease& what, Time now) {
+  const auto named = Idset::parse(what.units);
+  if (!named) return tl::unexpected(named.error());
+  h::Units units;
+  for (const h::Holding& holding : uses_.book.up().holdings)
+    if (holding.source != h::Source::owned && holding.state == h::State::held &&
+        (named->empty() || !h::have_none_in_common(holding.units, *named)))
+      units = h::all_of(units, holding.units);
+  if (units.empty())
+    return fail(Errc::not_found,
+                named->empty() ? "there is nothing beyond what is its own"
+                               : "none of these units is beyond what is its own",
+                "units");
+  const auto turn = h::drain(uses_.book.book(), units);
+  if (!turn) return tl::unexpected(turn.error());
+  write_and_send(*turn, now);
+  return {};
+}
+
+void Borrower::drain(const h::Units& units) {
+  bool changed = false;
+  for (const auto unit : units.ids()) {
+    const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit));
+    if (!v || uses_.store.graph()[*v].drained) continue;
+    uses_.store.set_drained(*v, true);
+    changed = true;
+  }
+  if (changed) uses_.jobs.resources_changed();
+}
+
+bool Borrower::is_idle(const h::Units& units) const {
+  const auto ids = units.ids();
+  return std::all_of(ids.begin(), ids.end(), [&](std::uint64_t unit) {
+    const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit));
+    return !v || uses_.store.jobs_at(*v).empty();
+  });
+}
+
+void Borrower::kill_there(const Kill& kill, Time now) {
+  std::set<JobId> jobs;
+  for (const auto unit : kill.units.ids())
+    if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
+      for (const JobId job : uses_.store.jobs_at(*v)) jobs.insert(job);
+  for (const JobId job : jobs)
+    if (const ActiveJob* known = uses_.jobs.find(job);
+        known != nullptr && known->life.state == JobState::run)
+      uses_.jobs.raise(job, "node-failure",
+                       fmt::format("what it ran on went back to the instance above: {}", kill.why),
+                       now);
+}
+
+std::optional<Time> Borrower::turn(Time now) {
+  std::optional<Time> next;
+  std::vector<h::Holding> holdings = uses_.book.up().holdings;
+  for (const h::Holding& holding : holdings) {
+    if (holding.source == h::Source::owned) continue;
+    if (holding.state == h::State::held) {
+      if (holding.until == kTimeMax) continue;
+      if (holding.until > now)
+        next = earlier_of(next, holding.until);
+      else if (const auto over = h::drain(uses_.book.book(), holding.units))
+        write_and_send(*over, now);
+    }
+  }
+  holdings = uses_.book.up().holdings;
+  for (const h::Holding& holding : holdings)
+    if (goes_back(holding)) drain(holding.units);
+  for (auto at = kills_.begin(); at != kills_.end();) {
+    if (at->second.by > now) {
+      next = earlier_of(next, at->second.by);
+      ++at;
+      continue;
+    }
+    kill_there(at->second, now);
+    at = kills_.erase(at);
+  }
+  for (const h::Holding& holding : holdings) {
+    if (uses_.book.up().releasing) break;
+    if (!goes_back(holding) || holding.state == h::State::returned || !is_idle(holding.units))
+      continue;
+    if (const auto back = h::release(uses_.book.book(), {.units = holding.units}))
+      write_and_send(*back, now);
+  }
+  return next;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,83 @@
+// borrower.hpp - the child's side of a grant that moves: it asks for more, its graph grows with
+// what comes, and what goes back is first left by all that runs there.
+//
+// What is to be done next follows from the book (kept_book.hpp). Units that are asked back, or past
+// their time, take no new work; once no job holds any of them they are released, and once the
+// instance above has that in its journal they leave the graph.
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+
+#include "instance/grants/kept_book.hpp"
+#include "instance/grants/units.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/tree/identity.hpp"
+#include "msg/grant.hpp"
+#include "resource/store.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Borrower {
+ public:
+  struct Uses {
+    const Identity& identity;
+    Journal& journal;
+    resource::ResourceStore& store;
+    JobManager& jobs;
+    KeptBook& book;
+    AfterCommit& after_commit;
+  };
+  // Sends a message to the instance above; lost if there is no connection.
+  using Send = std::function<void(const holdings::Message&)>;
+  Borrower(Uses uses, Send send) : uses_(uses), send_(std::move(send)) {}
+
+  // Puts into the graph what the book says of it: ends, and what takes no work.
+  void restore();
+  // The instance above has taken this instance for its child, over a new connection.
+  void connected();
+  // "grant.ask", answered when the answer comes.
+  void ask(const transport::Request& request, Time now);
+  // "grant.release".
+  Status release(const msg::GrantRelease& what, Time now);
+  // Takes a message from above.
+  void receive(const holdings::Message& message, const std::string& jgf, Time now);
+  // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
+  std::optional<Time> turn(Time now);
+
+  bool has_asked() const { return has_parent_; }
+  void has_parent(bool has) { has_parent_ = has; }
+  // When what was asked for is planned to come; kTimeMax: not known.
+  const std::map<holdings::Op, Time>& promised() const { return promised_; }
+
+ private:
+  struct Asked {
+    holdings::Ask ask;
+    transport::Request request;
+  };
+  struct Kill {
+    holdings::Units units;
+    Time by = 0;
+    std::string why;
+  };
+  bool begin(Time now);
+  void write_and_send(const holdings::Turn& turn, Time now);
+  Status grow(const holdings::Extend& extend, const std::string& jgf);
+  void shrink(const holdings::Units& units);
+  void drain(const holdings::Units& units);
+  bool is_idle(const holdings::Units& units) const;
+  void kill_there(const Kill& kill, Time now);
+  void hear(const holdings::Message& message, Time now);
+  void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer);
+
+  const Uses uses_;
+  const Send send_;
+  bool has_parent_ = false;
+  std::map<holdings::Op, Asked> asked_;
+  std::map<holdings::Op, Time> promised_;
+  std::map<holdings::Op, Kill> kills_;  // by the recall; it is sent again after each hello
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,126 @@
+#include "instance/grants/grants.hpp"
+
+#include <algorithm>
+
+#include "instance/grants/grant_codec.hpp"
+#include "instance/journal/schema.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+
+namespace h = holdings;
+
+Grants::Grants(Uses uses)
+    : uses_(uses),
+      book_(uses.journal, uses.parent == nullptr),
+      lender_({uses.identity, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents,
+               uses.children, book_, uses.after_commit}),
+      borrower_({uses.identity, uses.journal, uses.store, uses.jobs, book_, uses.after_commit},
+                [this](const h::Message& message) {
+                  if (uses_.parent == nullptr) return;
+                  const msg::GrantMessage told{text_of(message, uses_.clock.now()), {}};
+                  uses_.parent->tell("grant", transport::pack(told));
+                }) {
+  borrower_.has_parent(uses.parent != nullptr);
+}
+
+Status Grants::load(bool fresh) {
+  if (fresh) {
+    book_.begin_anew();
+    return {};
+  }
+  const auto loaded = book_.load();
+  if (loaded || loaded.error().code == Errc::system) return loaded;
+  if (!uses_.journal.rebuilt()) return tl::unexpected(uses_.journal.condemn(loaded.error()));
+  if (uses_.parent != nullptr) return loaded;
+  is_lost_ = true;
+  book_.begin_anew();
+  return {};
+}
+
+void Grants::restore(Time now) {
+  if (is_lost_) return lender_.lose_all(now);
+  borrower_.restore();
+}
+
+std::string Grants::awaited() const {
+  return epoch() > 0 ? "holon grant ask may bring more" : "";
+}
+
+void Grants::take(const transport::Request& request, Time now) {
+  const auto told = transport::unpack<msg::GrantMessage>(request.payload());
+  if (!told) return request.fail(told.error());
+  const auto message = parse_message(told->message, now);
+  if (!message) return request.fail(message.error());
+  if (const auto child = uses_.children.child_at(request.peer()))
+    lender_.receive(*child, *message, now);
+  else
+    borrower_.receive(*message, told->jgf, now);
+  uses_.after_commit.add([request] { request.reply(transport::pack(msg::Empty{})); });
+}
+
+std::optional<Time> Grants::turn(Time now) {
+  const auto lending = lender_.turn(now);
+  const auto borrowing = borrower_.turn(now);
+  if (!lending) return borrowing;
+  return borrowing ? std::min(*lending, *borrowing) : *lending;
+}
+
+msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& path,
+                               JobId child) const {
+  msg::GrantPart part;
+  part.path = path;
+  part.source = name_of(holding.source);
+  part.state = name_of(holding.state);
+  part.units = holding.units.str();
+  const UnitCounts counts = count(uses_.store.graph(), holding.units);
+  part.cores = counts.cores;
+  part.gpus = counts.gpus;
+  part.until = holding.until == kTimeMax ? 0 : uses_.jobs.clock().wall(holding.until);
+  part.why = holding.why;
+  const auto grants = uses_.jobs.grants().find(child);
+  if (child == h::kParent || grants == uses_.jobs.grants().end()) return part;
+  for (const JobId id : grants->second) {
+    const ActiveJob* grant = uses_.jobs.find(id);
+    if (grant == nullptr || !grant->allocation) continue;
+    const auto units = units_of(uses_.store.graph(), *grant->allocation);
+    if (units && !h::have_none_in_common(*units, holding.units)) part.grant = id.value();
+  }
+  return part;
+}
+
+msg::GrantReply Grants::show() const {
+  msg::GrantReply reply;
+  reply.path = uses_.identity.path;
+  reply.epoch = epoch();
+  for (const h::Holding& holding : book_.up().holdings)
+    reply.held.push_back(part_of(holding, uses_.identity.path, h::kParent));
+  if (reply.held.empty()) {
+    h::Holding own;
+    own.units = units_in(uses_.store.graph());
+    reply.held.push_back(part_of(own, uses_.identity.path, h::kParent));
+  }
+  for (const auto& [child, link] : book_.book().links)
+    if (child != h::kParent)
+      for (const h::Holding& holding : link.holdings)
+        reply.given.push_back(part_of(holding, uses_.jobs.path_of(child), child));
+  for (const auto& [op, when] : borrower_.promised())
+    reply.promised.push_back(when == kTimeMax ? 0 : uses_.jobs.clock().wall(when));
+  return reply;
+}
+
+Result<msg::GrantHistory> Grants::history(std::uint64_t limit) const {
+  auto rows = uses_.journal.grant_entries(0);
+  if (!rows) return tl::unexpected(rows.error());
+  if (rows->size() > limit)
+    rows->erase(rows->begin(), rows->end() - static_cast<std::ptrdiff_t>(limit));
+  msg::GrantHistory history;
+  for (const GrantEntry& row : *rows) {
+    const auto entry = parse_entry(row.entry, 0);
+    history.events.push_back({uses_.jobs.clock().wall(row.time),
+                              entry ? h::name_of(*entry) : std::string("unreadable"), row.entry});
+  }
+  return history;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,64 @@
+// grants.hpp - grants that move (docs/elastic.md): the book of this instance, as one that lends to
+// those below and borrows from the one above.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "instance/grants/borrower.hpp"
+#include "instance/grants/kept_book.hpp"
+#include "instance/grants/lender.hpp"
+#include "instance/tree/parent_link.hpp"
+
+namespace holon::instance {
+
+class Grants {
+ public:
+  struct Uses {
+    const Identity& identity;
+    InstanceClock& clock;
+    Journal& journal;
+    resource::ResourceStore& store;
+    const NodesOfAgents& nodes_of_agents;
+    JobManager& jobs;
+    Agents& agents;
+    Children& children;
+    AfterCommit& after_commit;
+    ParentLink* parent;  // may be null
+  };
+  explicit Grants(Uses uses);
+
+  // Reads the book, before the jobs are. `fresh`: nothing of an earlier run is left. Errors: of the
+  // journal.
+  Status load(bool fresh);
+  // Goes on with what the book says, once the jobs are there.
+  void restore(Time now);
+  // Why a job that is too large for what is here may wait, as a clause; "": nothing has ever moved.
+  std::string awaited() const;
+  // "grant", from a child or the parent; answered once it is on disk.
+  void take(const transport::Request& request, Time now);
+  void ask(const transport::Request& request, Time now) { borrower_.ask(request, now); }
+  Status release(const msg::GrantRelease& what, Time now) { return borrower_.release(what, now); }
+  Status recall(const msg::GrantRecall& what, Time now) { return lender_.recall(what, now); }
+  msg::GrantReply show() const;
+  Result<msg::GrantHistory> history(std::uint64_t limit) const;
+  // The parent has taken this instance for its child, over a new connection.
+  void connected() { borrower_.connected(); }
+  void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }
+  void is_over(const msg::JobRecord& record, Time now) { lender_.is_over(record, now); }
+  std::optional<Time> turn(Time now);
+  const holdings::Book& book() const { return book_.book(); }
+  // Counts the changes of what this instance holds; 0: nothing has changed.
+  std::uint64_t epoch() const { return book_.up().epoch; }
+
+ private:
+  msg::GrantPart part_of(const holdings::Holding& holding, const std::string& path,
+                         JobId child) const;
+
+  const Uses uses_;
+  KeptBook book_;
+  Lender lender_;
+  Borrower borrower_;
+  bool is_lost_ = false;  // the journal was damaged, and what it had of grants makes no sense
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,347 @@
+#include "instance/grants/lender.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "instance/basics/text.hpp"
+#include "instance/grants/grant_codec.hpp"
+#include "instance/resources/resources.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace h = holdings;
+namespace he = holdings::entry;
+using nlohmann::json;
+
+constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still there
+
+h::Link copy_of_link(const KeptBook& book, JobId child) {
+  return link_to(book.book(), child);
+}
+
+}  // namespace
+
+bool Lender::write(const h::Turn& turn, Time now) {
+  const auto written = uses_.book.write(turn, now);
+  if (!written) spdlog::error(fmt::format("grant: {}", to_string(written.error())));
+  if (written)
+    for (const h::Sent& sent : turn.sent) send(sent.to, sent.message);
+  return written.has_value();
+}
+
+const ActiveJob* Lender::grant_of(JobId child, const h::Units& units) const {
+  const auto grants = uses_.jobs.grants().find(child);
+  if (grants == uses_.jobs.grants().end()) return nullptr;
+  for (const JobId id : grants->second) {
+    const ActiveJob* grant = uses_.jobs.find(id);
+    if (grant == nullptr || !grant->allocation) continue;
+    const auto its = units_of(uses_.store.graph(), *grant->allocation);
+    if (its && !h::have_none_in_common(*its, units)) return grant;
+  }
+  return nullptr;
+}
+
+void Lender::send(JobId child, const h::Message& message) {
+  uses_.after_commit.add([this, child, message] {
+    msg::GrantMessage told{text_of(message, uses_.clock.now()), {}};
+    if (const auto* extend = std::get_if<h::Extend>(&message)) {
+      const ActiveJob* grant = grant_of(child, extend->units);
+      if (grant == nullptr) return;
+      auto jgf = grant_text(uses_.store.graph(), *grant->allocation);
+      if (!jgf) return spdlog::error(fmt::format("grant: {}", to_string(jgf.error())));
+      told.jgf = std::move(*jgf);
+    }
+    uses_.children.tell(child, "grant", transport::pack(told));
+  });
+}
+
+// ---- what is its own, and a child's
+
+void Lender::ensure_own(Time now) {
+  const auto more = without(units_in(uses_.store.graph()), units_of(uses_.book.up()));
+  if (!more.empty()) write({{he::Granted{more, kTimeMax}}, {}, {}}, now);
+}
+
+bool Lender::begin(JobId child, Time now) {
+  if (uses_.book.book().links.contains(child)) return true;
+  const ActiveJob* job = uses_.jobs.find(child);
+  if (job == nullptr || !job->allocation) return false;
+  ensure_own(now);
+  const auto own = units_of(uses_.store.graph(), *job->allocation);
+  if (!own || own->empty()) return false;
+  const auto begun = h::begin(uses_.book.book(), child, *own, until_of(uses_.book.book(), *own));
+  return begun && write(*begun, now);
+}
+
+bool Lender::is_child(JobId child) const {
+  const ActiveJob* job = uses_.jobs.find(child);
+  return job != nullptr && job->submission->is_instance && job->life.holds_resources;
+}
+
+void Lender::begins_anew(JobId child, Time now) {
+  if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
+}
+
+// ---- messages
+
+void Lender::receive(JobId child, const h::Message& message, Time now) {
+  if (!is_child(child) || !begin(child, now)) return;
+  const h::Link before = copy_of_link(uses_.book, child);
+  const h::Turn turn = h::receive(uses_.book.book(), child, message, now);
+  if (!write(turn, now)) return;
+  for (const h::Entry& entry : turn.entries) {
+    const auto* settled = std::get_if<he::Settled>(&entry);
+    if (settled == nullptr || settled->taken || !before.extending) continue;
+    const auto* refused = std::get_if<h::Refused>(&message);
+    if (const ActiveJob* grant = grant_of(child, before.extending->units))
+      uses_.jobs.grant_ends(grant->id, "the child refused it: " + (refused ? refused->why : ""),
+                            now);
+  }
+  if (!turn.heard) return;
+  if (const auto* ask = std::get_if<h::Ask>(&*turn.heard)) heard(child, *ask, now);
+}
+
+void Lender::refuse(JobId child, h::Op ask, const std::string& why, Time now) {
+  write(h::answer(uses_.book.book(), child, ask, h::No{ask, why, ""}), now);
+}
+
+// The jobspec of the job that holds what the child asks for: on the child's own nodes.
+Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& ask) const {
+  json spec = json::parse(ask.jobspec, nullptr, false);
+  if (!spec.is_object() || !spec["attributes"].is_object() ||
+      !spec["attributes"]["system"].is_object())
+    return fail(Errc::invalid_argument, "is no jobspec", "jobspec");
+  json& system = spec["attributes"]["system"];
+  for (const char* key : {"holon", "job"})
+    if (system.contains(key) && !system[key].is_object())
+      return fail(Errc::invalid_argument, "is no object", std::string("/attributes/system/") + key);
+  const json here = {{"hostlist", json::array({child.life.place.nodelist})}};
+  if (system.contains("constraints"))
+    system["constraints"] = {{"and", json::array({system["constraints"], here})}};
+  else
+    system["constraints"] = here;
+  system["holon"]["grant"] = {{"child", child.id.value()}, {"ask", ask.op}};
+  system["job"]["name"] = "grant";
+  return spec.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+void Lender::heard(JobId child, const h::Ask& ask, Time now) {
+  const ActiveJob& job = *uses_.jobs.find(child);
+  auto spec = jobspec_for(job, ask);
+  if (!spec) return refuse(child, ask.op, to_string(spec.error()), now);
+  msg::SubmitRequest request;
+  request.jobspec = std::move(*spec);
+  request.user = job.life.user;
+  // A child that knows nothing of the one before it begins to count anew.
+  request.key = fmt::format("grant {} {} {} {}", child.value(), job.life.retries,
+                            uses_.children.epoch_of(child), ask.op);
+  const auto taken = uses_.jobs.submit_grant(request, now);
+  if (!taken) refuse(child, ask.op, taken.error().what, now);
+}
+
+void Lender::is_over(const msg::JobRecord& record, Time now) {
+  clearing_.erase(JobId(record.id));
+  recalls_.erase(JobId(record.id));
+  const ActiveJob* grant = uses_.jobs.find(JobId(record.id));
+  if (grant == nullptr || grant->life.started) return;
+  const auto& wishes = grant->submission->wishes;
+  if (wishes.grant_to.value() == 0 || !uses_.book.book().links.contains(wishes.grant_to)) return;
+  refuse(wishes.grant_to, wishes.ask, record.reason.empty() ? "it was ended" : record.reason, now);
+}
+
+// ---- what is to be done
+
+std::optional<Time> Lender::turn(Time now) {
+  next_.reset();
+  if (uses_.jobs.grants().empty() && uses_.book.book().links.empty()) return std::nullopt;
+  const auto all = uses_.jobs.grants();  // grants end below
+  for (const auto& [child, grants] : all) {
+    if (!is_child(child)) {
+      close(child, grants, now);
+      continue;
+    }
+    for (const JobId id : grants)
+      if (const ActiveJob* grant = uses_.jobs.find(id)) look_after(child, *grant, now);
+  }
+  std::vector<JobId> over;
+  for (const auto& [child, link] : uses_.book.book().links)
+    if (child != h::kParent && !is_child(child)) over.push_back(child);
+  for (const JobId child : over)
+    if (const auto closed = h::over(uses_.book.book(), child)) write(*closed, now);
+  return next_;
+}
+
+// The child's job has ended: its agents have seen the last process leave, wherever it was.
+void Lender::close(JobId child, const std::set<JobId>& grants, Time now) {
+  if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
+  for (const JobId id : grants) {
+    const ActiveJob* grant = uses_.jobs.find(id);
+    if (grant == nullptr) continue;
+    if (grant->life.holds_resources)
+      uses_.jobs.grant_ends(id, "", now);
+    else if (is_pending(grant->life.state))
+      uses_.jobs.raise(id, "cancel", "the instance that asked for it is over", now);
+  }
+}
+
+void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
+  if (!grant.life.holds_resources) return promise(child, grant, now);
+  if (grant.life.finished || !grant.allocation) return;
+  const auto units = units_of(uses_.store.graph(), *grant.allocation);
+  if (!units) return;
+  if (!begin(child, now)) return;
+  const h::Link link = copy_of_link(uses_.book, child);
+  if (h::have_none_in_common(units_of(link), *units)) {
+    if (grant.life.state == JobState::cleanup) return uses_.jobs.grant_ends(grant.id, "", now);
+    return offer(child, grant, *units, now);
+  }
+  if (h::has_all(to_clear(link), *units)) return clear(child, grant, *units, now);
+  if (!h::has_all(units_in(link, h::State::held), *units)) return;
+  if (!grant.life.started) {
+    uses_.jobs.grant_begins(grant.id, now);
+    const auto counts = count(uses_.store.graph(), *units);
+    uses_.jobs.note_grant(
+        child,
+        event::GrantExtend{grant.id.value(), counts.cores, counts.gpus, grant.life.expiration},
+        now);
+  }
+  if (const auto wanted = wanted_back(grant, now))
+    return ask_back(child, grant, *units, *wanted, now);
+}
+
+// Nothing could be given yet; the child learns once what is planned.
+void Lender::promise(JobId child, const ActiveJob& grant, Time now) {
+  const h::Op ask = grant.submission->wishes.ask;
+  if (grant.life.state != JobState::sched || !uses_.jobs.settled()) return;
+  if (kept_answer(link_to(uses_.book.book(), child), ask) != nullptr) return;
+  const auto record = uses_.jobs.record_of(grant);
+  const Time planned =
+      record.t_estimate == 0 ? kTimeMax : uses_.jobs.clock().instance(record.t_estimate);
+  write(h::answer(uses_.book.book(), child, ask, h::Promise{ask, planned}), now);
+}
+
+void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, Time now) {
+  ensure_own(now);
+  if (auto lendable = are_units(uses_.store.graph(), *grant.allocation); !lendable || units.empty())
+    return uses_.jobs.grant_ends(
+        grant.id, lendable ? "there is nothing in it that could be lent" : lendable.error().what,
+        now);
+  h::Extend wanted;
+  wanted.units = units;
+  wanted.until = std::min(grant.life.expiration == 0 ? kTimeMax : grant.life.expiration,
+                          until_of(uses_.book.book(), units));
+  wanted.answers = grant.submission->wishes.ask;
+  const auto offered = h::extend(uses_.book.book(), child, wanted);
+  if (offered) return void(write(*offered, now));
+  if (offered.error().code == Errc::busy) return;  // looked at again with its answer
+  uses_.jobs.grant_ends(grant.id, to_string(offered.error()), now);
+}
+
+std::optional<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, Time now) {
+  const Lifecycle& life = grant.life;
+  if (life.preemption.by != 0)
+    return Wanted{life.preemption.end, h::RecallMode::kill,
+                  fmt::format("job {} takes its place", life.preemption.by)};
+  if (const auto asked = recalls_.find(grant.id); asked != recalls_.end()) return asked->second;
+  if (life.state == JobState::cleanup) return Wanted{now, h::RecallMode::drain, life.note};
+  if (life.expiration == 0) return std::nullopt;
+  if (life.expiration > now) return at(life.expiration), std::nullopt;
+  return Wanted{now, h::RecallMode::drain, "its time is over"};
+}
+
+void Lender::ask_back(JobId child, const ActiveJob& grant, const h::Units& units,
+                      const Wanted& wanted, Time now) {
+  h::Recall recall;
+  recall.units = units;
+  recall.by = wanted.by;
+  recall.mode = wanted.mode;
+  recall.why = wanted.why;
+  const auto asked = h::recall(uses_.book.book(), child, recall);
+  if (!asked || !write(*asked, now)) return;  // busy: another recall is open
+  const bool kills = wanted.mode == h::RecallMode::kill;
+  uses_.jobs.note_grant(
+      child, event::GrantRecall{grant.id.value(), wanted.by, kills ? "kill" : "drain", wanted.why},
+      now);
+}
+
+Status Lender::recall(const msg::GrantRecall& what, Time now) {
+  const auto grants = uses_.jobs.grants().find(JobId(what.child));
+  bool any = false;
+  if (grants != uses_.jobs.grants().end())
+    for (const JobId id : grants->second) {
+      const ActiveJob* grant = uses_.jobs.find(id);
+      if (grant == nullptr || (what.grant != 0 && id.value() != what.grant)) continue;
+      any = true;
+      if (!grant->life.holds_resources) continue;
+      recalls_[id] = {saturating_add(now, what.notice),
+                      what.kill ? h::RecallMode::kill : h::RecallMode::drain, what.reason};
+    }
+  if (any) return {};
+  return fail(
+      Errc::not_found,
+      what.grant == 0
+          ? fmt::format("{} has nothing beyond its own", uses_.jobs.path_of(JobId(what.child)))
+          : fmt::format("{} has no grant {}", uses_.jobs.path_of(JobId(what.child)), what.grant),
+      "child");
+}
+
+// ---- what comes back
+
+void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, Time now) {
+  Clearing& clearing = clearing_[grant.id];
+  const bool is_asked = clearing.again != 0;
+  if (uses_.identity.bind && !(is_asked && clearing.unanswered == 0 && clearing.all_clear)) {
+    if (clearing.unanswered > 0) return;
+    if (clearing.again > now) return at(clearing.again);
+    return ask_agents(child, grant, now);
+  }
+  const auto left = h::gone(uses_.book.book(), child, units);
+  if (!left || !write(*left, now)) return;
+  const JobId id = grant.id;
+  clearing_.erase(id);
+  recalls_.erase(id);  // it may run again, if its place was taken
+  uses_.jobs.note_grant(child, event::GrantReturn{id.value()}, now);
+  uses_.jobs.grant_ends(id, "", now);
+}
+
+void Lender::ask_agents(JobId child, const ActiveJob& grant, Time now) {
+  const auto nodes = nodes_of(uses_.store.graph(), *grant.allocation);
+  std::vector<std::pair<AgentLink*, Idset>> asked;
+  for (const PlacedNode& node : nodes) {
+    const std::uint32_t rank = uses_.nodes_of_agents.agent_of(node.rank);
+    if (!uses_.agents.is_connected(rank)) return at(now + kLookForThemAgain);
+    Idset cores;
+    for (const auto core : node.cores) cores.insert(static_cast<std::uint64_t>(core));
+    asked.emplace_back(&uses_.agents.of(rank), std::move(cores));
+  }
+  clearing_[grant.id] = {asked.size(), true, now + kLookForThemAgain};
+  if (asked.empty()) return at(now);
+  const auto answered = [this, id = grant.id](bool is_clear) {
+    const auto at = clearing_.find(id);
+    if (at == clearing_.end() || at->second.unanswered == 0) return;
+    --at->second.unanswered;
+    at->second.all_clear = at->second.all_clear && is_clear;
+  };
+  for (auto& [agent, cores] : asked)
+    agent->find_on_cores(child, cores, [answered](const Result<std::vector<std::int64_t>>& found) {
+      answered(found && found->empty());
+    });
+}
+
+void Lender::lose_all(Time now) {
+  const auto all = uses_.jobs.grants();
+  for (const auto& [child, grants] : all)
+    uses_.jobs.raise(child, "instance",
+                     "the journal was damaged: what it had been given is not known", now);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,95 @@
+// lender.hpp - the parent's side of a grant that moves.
+//
+// What a child has beyond its own job is held by a job of its own, a grant
+// (SchedulingOptions::grant_to): it waits in the queue, is planned and counts for its user like any
+// other, and its limit is when it comes back; it runs nothing. Once it has resources they are
+// offered to the child. Whatever ends a job (its limit, a cancel, a place that another job takes)
+// recalls them, and the job is over when no process of the child is left there.
+//
+// What is to be done next follows from the jobs and the book (kept_book.hpp) alone, and is looked
+// for in each turn: a restart loses nothing.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "instance/agents/agents.hpp"
+#include "instance/grants/kept_book.hpp"
+#include "instance/grants/units.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/manager/manager.hpp"
+#include "instance/tree/children.hpp"
+#include "instance/tree/identity.hpp"
+#include "msg/grant.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class Lender {
+ public:
+  struct Uses {
+    const Identity& identity;
+    InstanceClock& clock;
+    const resource::ResourceStore& store;
+    const NodesOfAgents& nodes_of_agents;
+    JobManager& jobs;
+    Agents& agents;
+    Children& children;
+    KeptBook& book;
+    AfterCommit& after_commit;
+  };
+  explicit Lender(Uses uses) : uses_(uses) {}
+
+  // Takes a message from a child.
+  void receive(JobId child, const holdings::Message& message, Time now);
+  // A process is the child that knows nothing of the one before it: it begins with its own.
+  void begins_anew(JobId child, Time now);
+  // A grant that was never given is over: its record says why.
+  void is_over(const msg::JobRecord& record, Time now);
+  // "grant.recall". Errors: not_found (nothing to recall).
+  Status recall(const msg::GrantRecall& what, Time now);
+  // Ends the children of whose grants the journal does not tell any more.
+  void lose_all(Time now);
+  // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
+  std::optional<Time> turn(Time now);
+
+ private:
+  // A question to the agents whether a child's processes are still on units that came back.
+  struct Clearing {
+    std::size_t unanswered = 0;
+    bool all_clear = true;
+    Time again = 0;  // when to ask again
+  };
+  struct Wanted {
+    Time by = 0;
+    holdings::RecallMode mode = holdings::RecallMode::drain;
+    std::string why;
+  };
+  void ensure_own(Time now);
+  bool begin(JobId child, Time now);
+  void heard(JobId child, const holdings::Ask& ask, Time now);
+  void refuse(JobId child, holdings::Op ask, const std::string& why, Time now);
+  Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
+  bool is_child(JobId child) const;
+  void close(JobId child, const std::set<JobId>& grants, Time now);
+  void look_after(JobId child, const ActiveJob& grant, Time now);
+  void promise(JobId child, const ActiveJob& grant, Time now);
+  void offer(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
+  std::optional<Wanted> wanted_back(const ActiveJob& grant, Time now);
+  void ask_back(JobId child, const ActiveJob& grant, const holdings::Units& units,
+                const Wanted& wanted, Time now);
+  void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
+  void ask_agents(JobId child, const ActiveJob& grant, Time now);
+  bool write(const holdings::Turn& turn, Time now);
+  void send(JobId child, const holdings::Message& message);
+  const ActiveJob* grant_of(JobId child, const holdings::Units& units) const;
+  void at(Time when) { next_ = next_ ? std::min(*next_, when) : when; }
+
+  const Uses uses_;
+  std::optional<Time> next_;
+  std::map<JobId, Wanted> recalls_;     // by people, of grants
+  std::map<JobId, Clearing> clearing_;  // by the grant
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,90 @@
+// grant.hpp - grants that move: what clients ask about them, and what an instance and one below it
+// say to each other. Conventions as in instance.hpp.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/codec/fields.hpp"
+
+namespace holon::msg {
+
+// "grant.ask", of a child instance: it asks the instance above for more. What it gets is held by a
+// job there (`grant`), which waits in that instance's queue like any other. Answered when that job
+// has started, or is planned. Refused with Errc::unsatisfiable: it gets none, and why.
+struct GrantAsk {
+  std::string jobspec;  // the resources, and for how long; its command is not used
+  HOLON_FIELDS(jobspec)
+};
+struct GrantAnswer {
+  bool is_here = false;  // else it comes later
+  std::int64_t at = 0;   // when, as planned now; 0: not known
+  std::int64_t cores = 0, gpus = 0;
+  std::int64_t until = 0;  // 0: until the child's end
+  std::uint64_t epoch = 0;
+  HOLON_FIELDS(is_here, at, cores, gpus, until, epoch)
+};
+
+// Some units that one holds of another.
+struct GrantPart {
+  std::string path;    // whose: of the child; of what an instance itself holds: its own
+  std::string source;  // owned, extra
+  std::string state;   // offered, held, asked back, draining, returned
+  std::string units;   // an idset of the numbers that the root has given them
+  std::int64_t cores = 0, gpus = 0;
+  std::int64_t until = 0;   // 0: no end of its own
+  std::uint64_t grant = 0;  // in the instance above: the job that holds it; 0: the child's own job
+  std::string why;          // it is asked back
+  HOLON_FIELDS(path, source, state, units, cores, gpus, until, grant, why)
+};
+
+// "grant.show": what the instance holds from above, and what it has given on.
+struct GrantReply {
+  std::string path;
+  std::uint64_t epoch = 0;  // of what it holds from above; 0: nothing has moved yet
+  std::vector<GrantPart> held, given;
+  std::vector<std::int64_t> promised;  // when what it has asked for is planned to come; 0: unknown
+  HOLON_FIELDS(path, epoch, held, given, promised)
+};
+
+// "grant.release", of a child: extra units go back once nothing runs there. No epoch named: all.
+struct GrantRelease {
+  std::string units;  // an idset, which names parts as a whole; "": all
+  HOLON_FIELDS(units)
+};
+
+// "grant.recall", of an instance: a child is to give back what it has beyond its own.
+struct GrantRecall {
+  std::uint64_t child = 0;
+  std::uint64_t grant = 0;  // the job that holds it; 0: all
+  std::int64_t notice = 0;  // ms from now
+  bool kill = false;        // what runs there then is ended; else it ends by itself
+  std::string reason;
+  HOLON_FIELDS(child, grant, notice, kill, reason)
+};
+
+// "grant.history": the entries about grants in the journal, the newest last.
+struct GrantHistoryRequest {
+  std::uint64_t limit = 100;
+  HOLON_FIELDS(limit)
+};
+struct GrantEvent {
+  std::int64_t time = 0;
+  std::string name;   // offered, took, settled, released, returned, gone, ...
+  std::string entry;  // JSON
+  HOLON_FIELDS(time, name, entry)
+};
+struct GrantHistory {
+  std::vector<GrantEvent> events;
+  HOLON_FIELDS(events)
+};
+
+// "grant" (both ways between parent and child): one message of holdings/, with times as ms from
+// now; answered with Empty once journalled.
+struct GrantMessage {
+  std::string message;  // JSON
+  std::string jgf;      // with an extend: the units, as in Grant
+  HOLON_FIELDS(message, jgf)
+};
+
+}  // namespace holon::msg

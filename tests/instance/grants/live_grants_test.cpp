@@ -1,0 +1,243 @@
+// Grants that move between a running parent and its child.
+#include <gmock/gmock.h>
+
+#include "msg/grant.hpp"
+#include "tests/instance/live.hpp"
+#include "tests/instance/tree/tree.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+
+class LiveGrants : public ::testing::Test {
+ protected:
+  Result<msg::GrantAnswer> ask(std::int64_t cores, double seconds = 0,
+                               const std::string& path = "/1",
+                               const std::string& system = "") const {
+    JobOptions options;
+    options.tasks = cores;
+    options.duration = seconds;
+    options.system = system;
+    return live.call<msg::GrantAnswer>(
+        "grant.ask", msg::GrantAsk{Live::request({"grant"}, options).jobspec}, path);
+  }
+  msg::GrantReply grants(const std::string& path) const {
+    auto reply = live.call<msg::GrantReply>("grant.show", msg::Empty{}, path);
+    EXPECT_TRUE(reply) << reply.error().what;
+    return reply ? *reply : msg::GrantReply();
+  }
+  // As the instance above has it.
+  std::int64_t extra_of(std::uint64_t id) const {
+    std::int64_t cores = 0;
+    for (const auto& part : grants("/").given)
+      if (part.path == "/" + std::to_string(id) && part.source == "extra") cores += part.cores;
+    return cores;
+  }
+  // What the child has beyond its own, as it sees it.
+  msg::GrantPart extra() const {
+    for (const auto& part : grants("/1").held)
+      if (part.source == "extra") return part;
+    return {};
+  }
+  void release() const {
+    const auto done = live.call<msg::Empty>("grant.release", msg::GrantRelease{}, "/1");
+    EXPECT_TRUE(done) << done.error().what;
+  }
+  std::int64_t cores_of(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? node->cores : -1;
+  }
+  std::int64_t free_of(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? node->cores_free : -1;
+  }
+  void kill_child_broker() const {
+    const pid_t before = testing::processes_of(live, "/1").broker;
+    testing::signal_process(before, SIGKILL);
+    ASSERT_TRUE(eventually([&] {
+      const auto node = live.status("/1");
+      return node && node->pid != before && node->health == "up";
+    }));
+  }
+  // All is where it was before anything had moved.
+  void expect_all_back() const {
+    EXPECT_TRUE(eventually([&] { return free_of("/") == 4; })) << free_of("/");
+    EXPECT_TRUE(eventually([&] { return cores_of("/1") == 2; })) << cores_of("/1");
+    EXPECT_EQ(free_of("/1"), 2);
+    EXPECT_EQ(extra_of(1), 0);
+  }
+
+  const Live live{{"--resources", "node=1/core=6"}};
+  const std::uint64_t child = live.child({2});
+};
+
+TEST_F(LiveGrants, AChildGetsMoreRunsAWiderJobAndGivesItBack) {
+  ASSERT_EQ(child, 1u);
+  const auto answer = ask(2, 600);
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_TRUE(answer->is_here);
+  EXPECT_EQ(answer->cores, 2);
+  EXPECT_GT(answer->until, 0);
+  EXPECT_EQ(cores_of("/1"), 4);
+  EXPECT_TRUE(eventually([&] { return extra_of(1) == 2; }));
+  EXPECT_EQ(free_of("/"), 2);
+
+  // One job on all of it, which says which change of the grant it has seen.
+  JobOptions wide;
+  wide.cores = 4;
+  wide.duration = 300;
+  const auto job = live.job(live.gated("wide"), wide, "/1");
+  EXPECT_EQ(live.when_running(job, "/1").ncores, 4);
+  release();
+  EXPECT_EQ(grants("/1").held.size(), 2u);
+  EXPECT_EQ(extra().state, "draining");
+  EXPECT_EQ(free_of("/"), 2) << "a job holds it still";
+  EXPECT_EQ(live.record(job, "/1").state, "RUN");
+  live.release("wide");
+  EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");
+  expect_all_back();
+
+  // The same units come again, under the same numbers.
+  const auto again = ask(2, 600);
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_TRUE(again->is_here);
+  EXPECT_EQ(cores_of("/1"), 4);
+  release();
+  expect_all_back();
+}
+
+TEST_F(LiveGrants, WhatIsNotFreeIsPromisedAndComesWhenItIs) {
+  JobOptions all;
+  all.cores = 4;
+  all.duration = 300;
+  const auto other = live.job(live.gated("other"), all);
+  live.when_running(other);
+  const auto answer = ask(2, 60);
+  ASSERT_TRUE(answer) << answer.error().what;
+  EXPECT_FALSE(answer->is_here);
+  EXPECT_EQ(grants("/1").promised.size(), 1u);
+  live.release("other");
+  EXPECT_TRUE(eventually([&] { return cores_of("/1") == 4; }));
+  EXPECT_TRUE(grants("/1").promised.empty());
+}
+
+TEST_F(LiveGrants, SaysWhyThereIsNoMore) {
+  const auto too_much = ask(9);
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().code, Errc::unsatisfiable) << too_much.error().what;
+  const auto at_the_root = ask(1, 0, "/");
+  ASSERT_FALSE(at_the_root);
+  EXPECT_EQ(at_the_root.error().code, Errc::unsupported);
+  JobOptions all;
+  all.cores = 4;
+  live.when_running(live.job(live.gated("other"), all));
+  const auto now = ask(1, 60, "/1", R"({"holon":{"immediate":true}})");
+  ASSERT_FALSE(now);
+  EXPECT_EQ(now.error().code, Errc::unsatisfiable);
+  live.release("other");
+  const auto nothing = live.call<msg::Empty>("grant.release", msg::GrantRelease{}, "/1");
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, Errc::not_found);
+}
+
+TEST_F(LiveGrants, NobodyMakesAGrantBySubmittingOne) {
+  JobOptions options;
+  options.system = R"({"holon":{"grant":{"child":1,"ask":7}}})";
+  const auto made = live.submit({"/bin/true"}, options);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::denied);
+  EXPECT_THAT(made.error().what, HasSubstr("holon grant ask"));
+}
+
+TEST_F(LiveGrants, GoesBackWhenItsTimeIsOver) {
+  const auto answer = ask(2, 1);
+  ASSERT_TRUE(answer) << answer.error().what;
+  ASSERT_TRUE(answer->is_here);
+  // A job that may last longer is not placed there, though the units are free.
+  JobOptions longer;
+  longer.cores = 4;
+  longer.duration = 300;
+  const auto wide = live.job({"/bin/true"}, longer, "/1");
+  EXPECT_EQ(live.record(wide, "/1").state, "SCHED");
+  EXPECT_TRUE(eventually([&] { return cores_of("/1") == 2; }));
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 4; }));
+}
+
+TEST_F(LiveGrants, IsRecalledWithoutAnEndOfAnyJobUnlessThatIsAskedFor) {
+  ASSERT_TRUE(ask(2));
+  JobOptions wide;
+  wide.cores = 4;
+  const auto job = live.job(live.gated("wide"), wide, "/1");
+  // Nothing without a limit is placed where the units have an end; these have none.
+  live.when_running(job, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("grant.recall", msg::GrantRecall{1, 0, 0, false, "for ada"}));
+  EXPECT_TRUE(eventually([&] { return extra().state == "asked back"; }));
+  EXPECT_EQ(extra().why, "for ada");
+  EXPECT_EQ(live.record(job, "/1").state, "RUN");
+  live.release("wide");
+  live.wait_one(job, "/1");
+  expect_all_back();
+
+  ASSERT_TRUE(ask(2));
+  const auto second = live.job(live.gated("second"), wide, "/1");
+  live.when_running(second, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("grant.recall", msg::GrantRecall{1, 0, 0, true, "now"}));
+  EXPECT_EQ(live.wait_one(second, "/1").exception, "node-failure");
+  expect_all_back();
+}
+
+TEST_F(LiveGrants, ACancelOfWhatHoldsItTakesItBack) {
+  ASSERT_TRUE(ask(1));
+  std::uint64_t grant = 0;
+  ASSERT_TRUE(eventually([&] {
+    for (const auto& part : grants("/").given)
+      if (part.source == "extra") grant = part.grant;
+    return grant != 0;
+  }));
+  EXPECT_EQ(live.record(grant).name, "grant");
+  live.cancel(grant);
+  EXPECT_EQ(live.wait_one(grant).result, "CANCELED");
+  expect_all_back();
+}
+
+TEST_F(LiveGrants, TheEndOfTheChildGivesAllBack) {
+  ASSERT_TRUE(ask(2));
+  JobOptions wide;
+  wide.cores = 4;
+  live.when_running(live.job(live.gated("wide"), wide, "/1"), "/1");
+  live.cancel(child);
+  live.wait_one(child);
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 6; }));
+  EXPECT_TRUE(grants("/").given.empty());
+}
+
+TEST_F(LiveGrants, SurvivesTheBrokersOfBothBetweenAnyTwoSteps) {
+  ASSERT_TRUE(ask(2, 600));
+  live.kill_broker();
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 2; }));
+  kill_child_broker();
+  EXPECT_EQ(cores_of("/1"), 4);
+  EXPECT_TRUE(eventually([&] { return extra_of(1) == 2; }));
+  JobOptions wide;
+  wide.cores = 4;
+  wide.duration = 300;
+  const auto job = live.job(live.gated("wide"), wide, "/1");
+  live.when_running(job, "/1");
+  release();
+  kill_child_broker();
+  EXPECT_EQ(extra().state, "draining");
+  live.kill_broker();
+  EXPECT_EQ(live.record(job, "/1").state, "RUN");
+  live.release("wide");
+  EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");
+  live.kill_broker();
+  kill_child_broker();
+  expect_all_back();
+}
+
+}  // namespace
+}  // namespace holon::instance
