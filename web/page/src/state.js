@@ -21,11 +21,12 @@ export const tick = signal(0);               // a second has passed
 export const rowChoices = FROZEN ? ['nodes', 'jobs', 'users'] : ['nodes', 'jobs', 'instances', 'users'];
 export const colourChoices = ['result', 'user', 'queue', 'wait', 'size', ...(FROZEN ? ['start'] : [])];
 
+const thawed = FROZEN ? thaw() : null;  // the records of a page in a file are there
 let ahead = 0;  // of the server's clock, against this machine's
 export const now = () => FROZEN && records ? records.now : Date.now() + ahead;
 
 export async function ask(page, query = {}) {
-  if (FROZEN) return answerFrom(page, query);
+  if (FROZEN) return thawed.then(() => answerFrom(page, query));
   const answer = await fetch(`${page}?${new URLSearchParams(query)}`);
   const json = await answer.json();
   if (!answer.ok) throw new Error(json.error);
@@ -64,7 +65,7 @@ function take(state) {
 
 // The page in a file: all at once, and nothing afterwards.
 async function show() {
-  const { now, parts, best } = await thaw();
+  const { now, parts, best } = await thawed;
   if (records.elapsed) elapsedFrom(parts[0].first);
   if (parts.some(part => part.grants)) rowChoices.unshift('grants');
   rows.value = rowChoices[0];
