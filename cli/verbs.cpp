@@ -54,6 +54,8 @@ std::span<const Verb> verbs() {
       {"users", "who has what: jobs, cores, child instances", Group::look, verb_users},
       {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},
       {"resource", "list, R, discover: what there is", Group::look, verb_resource},
+      {"top", "an instance as a screen: instances, queues, jobs, and the plan", Group::look,
+       verb_top},
       {"web", "a live page about an instance, for a browser", Group::look, verb_web},
       {"uptime", "one line about an instance", Group::look, verb_uptime},
       {"stats", "what the scheduler did, and how long its passes took", Group::look, verb_stats},

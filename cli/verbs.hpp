@@ -49,6 +49,7 @@ int verb_reservation(Invocation& call);
 int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
+int verb_top(Invocation& call);
 int verb_web(Invocation& call);
 int verb_shutdown(Invocation& call);
 int verb_instances(Invocation& call);

@@ -1,7 +1,7 @@
 # Packages of npm that a page has in itself: fetched as the build is configured, pinned by the package-lock.json beside
 # the page (version and hash), and never in the tree. HOLON_NPM_MODULES names a node_modules folder that holds them
 # already, for a build without a network.
-set(HOLON_NPM_MODULES "" CACHE PATH "A node_modules folder with the packages of sim/page and web/page; empty: npm fetches them")
+set(HOLON_NPM_MODULES "" CACHE PATH "A node_modules folder with the packages of web/page and tests/web/browser; empty: npm fetches them")
 
 # Sets `out` to a node_modules folder that has what package-lock.json in `folder` asks for. With OPTIONAL it is "" where
 # npm is missing or fails.

@@ -8,6 +8,7 @@ namespace holon::web {
 struct PageFile {
   std::string_view name, type;
   std::string_view bytes;  // gzip
+  std::string_view hash;   // of the plain ones, as a Content-Security-Policy names it: sha256-...
 };
 
 // nullptr: there is no such file. A program that was built without the page has none.

@@ -11,6 +11,7 @@
 #include "web/commands.hpp"
 #include "web/details.hpp"
 #include "web/feed.hpp"
+#include "web/gzip.hpp"
 #include "web/page_files.hpp"
 
 namespace holon::web {
@@ -21,6 +22,8 @@ constexpr Duration kSignOfLife =
     15'000;                       // a comment, by which a connection that has gone is noticed
 constexpr Duration kFresh = 400;  // for so long an answer is given again to the same question
 constexpr std::size_t kMostCached = 64;
+constexpr std::size_t kWorthPacking = 4'096;  // bytes; of rows and bars a fifth is left
+constexpr int kQuickly = 1;                   // a level of gzip
 constexpr std::size_t kMostViewers = 256;
 
 const std::map<std::string, std::string> kSafe = {
@@ -37,6 +40,10 @@ HttpAnswer json_answer(const Result<std::string>& text) {
   const Errc code = text.error().code;
   const unsigned status = code == Errc::not_found ? 404 : code == Errc::denied ? 403 : 400;
   return {status, "application/json", error_json(text.error())};
+}
+
+std::string given_or_new(const std::string& secret) {
+  return secret.empty() ? transport::new_secret() : secret;
 }
 
 // The value of a cookie in a header of them.
@@ -59,8 +66,8 @@ class WebServer::Impl {
   Impl(client::Observer observer, WebOptions options)
       : observer_(std::move(observer)),
         options_(std::move(options)),
-        look_(transport::new_secret()),
-        write_(options_.write ? transport::new_secret() : ""),
+        look_(given_or_new(options_.look_token)),
+        write_(options_.write ? given_or_new(options_.write_token) : ""),
         incarnation_(transport::new_secret().substr(0, 8)),
         feed_(observer_, model_, [this](const Status& status) { over(status); }),
         details_(observer_, model_),
@@ -102,6 +109,7 @@ class WebServer::Impl {
   };
   struct Cached {
     std::string question, answer;
+    std::string packed;  // the answer as gzip; "": nobody has asked for that
     std::uint64_t version = 0;
     Time made = 0;
     Duration cost = 0;
@@ -147,9 +155,7 @@ class WebServer::Impl {
         answer(*exchange, json_answer(text));
       });
     }
-    const auto text = cached(request, at);
-    if (!text) return answer(*exchange, {404, "text/plain", "there is nothing here\n"});
-    answer(*exchange, json_answer(*text));
+    answer_question(request, at, *exchange);
   }
 
   static void answer(Exchange& exchange, HttpAnswer answer) {
@@ -172,25 +178,44 @@ class WebServer::Impl {
                                                   request.query_of("token"))}}});
   }
 
-  // The answer to a question about the model; nullopt: it is no such question. Many who look at the
-  // same are answered once.
-  std::optional<Result<std::string>> cached(const HttpRequest& request, const std::string& at) {
+  static std::string question_of(const HttpRequest& request) {
     std::string question = request.page;
     for (const auto& [key, value] : request.query)
       if (key != "token") question += "\n" + key + "=" + value;
+    return question;
+  }
+
+  // The answer that was given to this question a moment ago; nullptr: there is none that still
+  // holds.
+  Cached* cached(const std::string& question) {
     const Time now = reactor().now();
-    for (const Cached& known : cache_)
+    for (Cached& known : cache_)
       if (known.question == question && now - known.made < std::max(kFresh, 10 * known.cost) &&
           (known.version == model_.version() || now - known.made < 10 * known.cost))
-        return known.answer;
-    const Time began = wall_clock();
-    auto text = computed(request, at);
-    if (text && *text) {
-      std::erase_if(cache_, [&](const Cached& known) { return known.question == question; });
-      cache_.push_front({question, **text, model_.version(), now, wall_clock() - began});
+        return &known;
+    return nullptr;
+  }
+
+  // Answers a question about the model. Many who look at the same are answered once.
+  void answer_question(const HttpRequest& request, const std::string& at, Exchange& exchange) {
+    const std::string question = question_of(request);
+    Cached* known = cached(question);
+    if (known == nullptr) {
+      const Time began = wall_clock();
+      auto text = computed(request, at);
+      if (!text) return answer(exchange, {404, "text/plain", "there is nothing here\n"});
+      if (!*text) return answer(exchange, json_answer(*text));
+      std::erase_if(cache_, [&](const Cached& old) { return old.question == question; });
+      cache_.push_front({question, std::move(**text), "", model_.version(), reactor().now(),
+                         wall_clock() - began});
       if (cache_.size() > kMostCached) cache_.pop_back();
+      known = &cache_.front();
     }
-    return text;
+    const bool packs = known->answer.size() >= kWorthPacking &&
+                       request.header_of("accept-encoding").find("gzip") != std::string::npos;
+    if (!packs) return answer(exchange, {200, "application/json", known->answer});
+    if (known->packed.empty()) known->packed = to_gzip(known->answer, kQuickly);
+    answer(exchange, {200, "application/json", known->packed, {{"Content-Encoding", "gzip"}}});
   }
 
   std::optional<Result<std::string>> computed(const HttpRequest& request, const std::string& at) {

@@ -21,6 +21,8 @@ struct WebOptions {
   std::uint16_t port = 0;   // 0: any free one
   std::string socket = {};  // a unix socket instead
   bool write = false;
+  // The secrets that viewers show; "": new ones are made.
+  std::string look_token = {}, write_token = {};
   std::string program = {};  // holon, for what the page changes
   HttpBounds bounds = {};
 };

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sstream>
 
 #include "instance/assembly/launcher.hpp"
+#include "instance/assembly/page_process.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/basics/ending_signals.hpp"
 #include "instance/basics/exit_codes.hpp"
@@ -82,7 +82,8 @@ class Supervisor {
         starter_(reactor, options_.starter, options_.starter_of_agent),
         log_(options_.start.state_dir + "/instance.log"),
         earlier_runs_(reactor, say),
-        launcher_(reactor, say, [this](const Launcher::Ended& how) { launcher_ended(how); }) {
+        launcher_(reactor, say, [this](const Launcher::Ended& how) { launcher_ended(how); }),
+        page_(reactor, say, [this] { finish_if_all_gone(); }) {
     for (std::uint32_t rank = 0; rank < options_.start.agents; ++rank)
       agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
   }
@@ -269,13 +270,13 @@ class Supervisor {
     if (n <= 0 || ending_ || std::exchange(up_, true)) return;
     std::istringstream lines(std::string(text.data(), static_cast<std::size_t>(n)));
     std::string uri, resources, without;
-    std::getline(lines, uri);
-    std::getline(lines, resources);
+    std::getline(std::getline(lines, uri), resources);
     if (std::getline(lines, without) && !without.empty()) say(without);
     tell_person(resources);
     setenv("HOLON_URI", uri.c_str(), 1);
     unsetenv("HOLON_JOB_ID");  // in this instance, which its commands address, another job's
     tell_ready_(uri);
+    if (options_.start.web) page_.start(options_.binary, options_.start.state_dir);
     if (auto started = start_program(); !started) {
       say(to_string(started.error()));
       code_ = started.error().code == Errc::not_found ? 127 : 126;
@@ -411,12 +412,10 @@ class Supervisor {
   }
 
   std::vector<pid_t> own_processes() const {
-    std::vector<pid_t> pids;
-    for (const pid_t pid : {broker_.pid, program_.pid})
-      if (pid > 0) pids.push_back(pid);
-    for (const auto& agent : agents_)
-      if (agent->process.pid > 0) pids.push_back(agent->process.pid);
-    for (const pid_t pid : launcher_.pids()) pids.push_back(pid);
+    std::vector<pid_t> pids = launcher_.pids();
+    pids.insert(pids.end(), {broker_.pid, program_.pid, page_.pid()});
+    for (const auto& agent : agents_) pids.push_back(agent->process.pid);
+    std::erase_if(pids, [](pid_t pid) { return pid <= 0; });
     return pids;
   }
 
@@ -427,6 +426,7 @@ class Supervisor {
 
   // Agents were sent home by the broker; a broker that crashed could not do that.
   void finish_agents() {
+    page_.end();
     signal_agents(SIGTERM);
     agents_timer_ = reactor_.after(kAgentPatience, [this] { signal_agents(SIGKILL); });
     launcher_.see_out(config_.orphan_timeout);
@@ -557,6 +557,7 @@ class Supervisor {
   std::optional<InstanceCgroup> cgroup_;
   LostTasks earlier_runs_;
   Launcher launcher_;
+  PageProcess page_;
   Pipe lifeline_;  // its end of file tells the broker that the supervisor is gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
@@ -564,9 +565,8 @@ class Supervisor {
   ChildProcess broker_, program_;
   std::vector<std::unique_ptr<AgentProcess>> agents_;  // by rank
   CrashGuard broker_guard_;
-  bool up_ = false, ending_ = false, own_group_ = false;
+  bool up_ = false, ending_ = false, own_group_ = false, timed_out_ = false;
   bool hangs_ = false;  // this broker hangs, and was told to end
-  bool timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;

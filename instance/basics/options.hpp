@@ -55,6 +55,7 @@ struct StartOptions {
   // processes are those of `account`, and its runtime directory is below `runtime_place`.
   bool system = false;
   bool own_policy = false;  // a child's: its user's policy file, if there is one, is its policy
+  bool web = false;         // `holon web` runs beside the broker, for as long as the instance does
   std::string account = "holon", runtime_place = "/run/holon";
 
   bool operator==(const StartOptions&) const = default;

@@ -1,4 +1,4 @@
-// base64.hpp - bytes as text (RFC 4648, section 4). Private to this folder.
+// base64.hpp - bytes as text (RFC 4648, section 4).
 #pragma once
 #include <optional>
 #include <string>

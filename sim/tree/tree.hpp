@@ -20,6 +20,7 @@
 
 #include "sim/metrics.hpp"
 #include "sim/simulate.hpp"
+#include "sim/study.hpp"
 
 namespace holon::sim {
 
@@ -100,8 +101,8 @@ Result<TreePlan> read_tree(const std::string& text, const std::string& file,
 
 std::string tree_table(const Workload& workload, const TreePlan& plan, const TreeResult& result);
 std::string tree_json(const Workload& workload, const TreePlan& plan, const TreeResult& result);
-// A page with a Gantt chart of the grants: a line an instance, what it holds over time.
-std::string tree_report(const Workload& workload, const TreePlan& plan, const TreeResult& result,
-                        const std::string& title);
+// The figures of the whole tree ("all"), then those of the instances that got jobs.
+std::vector<PolicyRun> tree_runs(const Workload& workload, const TreePlan& plan,
+                                 const TreeResult& result);
 
 }  // namespace holon::sim

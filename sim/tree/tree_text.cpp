@@ -1,4 +1,4 @@
-// How a tree did: a table for people, JSON for programs, a page.
+// How a tree did: a table for people, JSON for programs.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "qmanager/scheduler.hpp"
-#include "sim/report.hpp"
 #include "sim/study.hpp"
 #include "sim/tree/tree.hpp"
 
@@ -27,19 +26,6 @@ PolicyRun row(const std::string& name, const Workload& workload, Metrics metrics
   run.metrics = std::move(metrics);
   run.ticks_per_second = workload.ticks_per_second;
   return run;
-}
-
-// The whole tree, then the instances that got jobs.
-std::vector<PolicyRun> rows_of(const Workload& workload, const TreePlan& plan,
-                               const TreeResult& result) {
-  std::vector<PolicyRun> rows{
-      row("all", workload, measure(workload, result.whole, processors_of(plan)))};
-  rows.front().result.passes = result.whole.passes;
-  for (std::size_t i = 0; i < plan.instances.size(); ++i)
-    if (std::find(result.dealt_to.begin(), result.dealt_to.end(), i) != result.dealt_to.end())
-      rows.push_back(row(plan.instances[i].name, workload,
-                         measure_instance(workload, result, i, plan.instances[i].owned)));
-  return rows;
 }
 
 struct Fairness {
@@ -83,85 +69,26 @@ Regret regret_of(const Workload& workload, const TreePlan& plan, const TreeResul
   return regret;
 }
 
-// ---- the chart: a line an instance
-
-constexpr double kWidth = 1000, kLine = 46, kLabel = 130;
-
-// What the instance holds, as steps.
-std::map<Time, std::int64_t> holdings_of(const TreePlan& plan, const TreeResult& result,
-                                         std::size_t at) {
-  std::map<Time, std::int64_t> changes;
-  changes[result.whole.first_submit] += plan.instances[at].owned;
-  for (const LoanRecord& move : result.moves) {
-    const std::int64_t sign = (move.taker == at) - (move.lender == at);
-    if (sign == 0) continue;
-    changes[move.from] += sign * move.procs;
-    if (move.to != kTimeMax) changes[move.to] -= sign * move.procs;
-  }
-  return changes;
-}
-
-std::string safe_text(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '<')
-      safe += "&lt;";
-    else if (c == '&')
-      safe += "&amp;";
-    else
-      safe += c;
-  }
-  return safe;
-}
-
-std::string chart_line(const TreePlan& plan, const TreeResult& result, std::size_t at, double top) {
-  const auto span =
-      static_cast<double>(std::max<Time>(result.whole.end - result.whole.first_submit, 1));
-  const auto all = static_cast<double>(processors_of(plan));
-  const auto x = [&](Time t) {
-    return kLabel + static_cast<double>(t - result.whole.first_submit) / span * kWidth;
-  };
-  const auto y = [&](std::int64_t procs) {
-    return top + (kLine - 6) * (1 - static_cast<double>(procs) / all);
-  };
-  std::string path = fmt::format("M{:.1f} {:.1f}", x(result.whole.first_submit), y(0));
-  std::int64_t held = 0;
-  double last_x = -1;
-  for (const auto& [when, change] : holdings_of(plan, result, at)) {
-    held += change;
-    const double here = x(when);
-    if (here - last_x < 0.2 && last_x >= 0) continue;  // finer than anybody sees
-    path += fmt::format("H{:.1f}V{:.1f}", here, y(held));
-    last_x = here;
-  }
-  path += fmt::format("H{:.1f}V{:.1f}Z", x(result.whole.end), y(0));
-  const double owned = y(plan.instances[at].owned);
-  return fmt::format(
-      "<text x=\"0\" y=\"{:.1f}\">{}</text><path d=\"{}\" fill=\"#4a7\"/>"
-      "<path d=\"M{:.1f} {:.1f}H{:.1f}\" stroke=\"#a33\"/>\n",
-      top + kLine / 2, safe_text(plan.instances[at].name), path, kLabel, owned, kLabel + kWidth);
-}
-
-std::string chart(const TreePlan& plan, const TreeResult& result) {
-  constexpr std::size_t kMostLines = 64;
-  const std::size_t lines = std::min(plan.instances.size(), kMostLines);
-  std::string svg = fmt::format(
-      "<section><h2>Grants</h2><p>What each instance holds over time; the line is what it owns.</p>"
-      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" width=\"100%\" font-size=\"14\" fill=\"currentColor\">\n",
-      kLabel + kWidth, kLine * static_cast<double>(lines));
-  for (std::size_t i = 0; i < lines; ++i)
-    svg += chart_line(plan, result, i, kLine * static_cast<double>(i));
-  return svg + "</svg></section>\n";
-}
-
 std::string unit_hours(std::int64_t ticks, const Workload& workload) {
   return fmt::format("{:.1f}", in_seconds(ticks, workload) / 3600);
 }
 
 }  // namespace
 
+std::vector<PolicyRun> tree_runs(const Workload& workload, const TreePlan& plan,
+                                 const TreeResult& result) {
+  std::vector<PolicyRun> rows{
+      row("all", workload, measure(workload, result.whole, processors_of(plan)))};
+  rows.front().result.passes = result.whole.passes;
+  for (std::size_t i = 0; i < plan.instances.size(); ++i)
+    if (std::find(result.dealt_to.begin(), result.dealt_to.end(), i) != result.dealt_to.end())
+      rows.push_back(row(plan.instances[i].name, workload,
+                         measure_instance(workload, result, i, plan.instances[i].owned)));
+  return rows;
+}
+
 std::string tree_table(const Workload& workload, const TreePlan& plan, const TreeResult& result) {
-  const auto rows = rows_of(workload, plan, result);
+  const auto rows = tree_runs(workload, plan, result);
   std::string text = metrics_summary(rows);
   text.replace(0, 8, "INSTANCE");
   text.erase(text.rfind("waiting jobs that"));
@@ -180,7 +107,7 @@ std::string tree_table(const Workload& workload, const TreePlan& plan, const Tre
 }
 
 std::string tree_json(const Workload& workload, const TreePlan& plan, const TreeResult& result) {
-  const auto rows = rows_of(workload, plan, result);
+  const auto rows = tree_runs(workload, plan, result);
   TreeJson parts = TreeJson::parse(metrics_json(rows, false));
   TreeJson instances = TreeJson::array();
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -207,24 +134,6 @@ std::string tree_json(const Workload& workload, const TreePlan& plan, const Tree
                           {"max", regret.most},
                           {"beyond_notice", regret.beyond_notice}}}};
   return all.dump(2) + "\n";
-}
-
-std::string tree_report(const Workload& workload, const TreePlan& plan, const TreeResult& result,
-                        const std::string& title) {
-  PolicyRun whole = row("tree", workload, measure(workload, result.whole, processors_of(plan)));
-  whole.result = result.whole;
-  const std::vector<PolicyRun> runs{std::move(whole)};
-  std::string page = html_report({title,
-                                  {{"instances", std::to_string(plan.instances.size())},
-                                   {"jobs", std::to_string(workload.jobs.size())},
-                                   {"machine", fmt::format("{} processors", processors_of(plan))},
-                                   {"moves", std::to_string(result.moves.size())}},
-                                  workload,
-                                  runs,
-                                  processors_of(plan)});
-  const std::size_t end = page.rfind("</main>");
-  if (end != std::string::npos) page.insert(end, chart(plan, result));
-  return page;
 }
 
 }  // namespace holon::sim

@@ -3,14 +3,20 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "instance/job/ended.hpp"
 #include "instance/journal/journal.hpp"
 #include "msg/instance.hpp"
+#include "tests/cli/pages/frozen_records.hpp"
 #include "tests/cli/run.hpp"
 #include "tests/instance/a_jobspec.hpp"
 
@@ -80,12 +86,22 @@ class ReportOfEnded : public ::testing::Test {
     EXPECT_EQ(made.code, kOk) << made.err;
     return made.out;
   }
-  // [id, start, end, first processor, processors, ...] of each rectangle.
-  static nlohmann::json gantt_of(const std::string& page) {
-    const auto begin = page.find(R"({"procs":)");
-    const auto end = page.find(";\n", begin);  // of the line
-    const auto data = nlohmann::json::parse(page.substr(begin, end - begin), nullptr, false);
-    return data.is_object() ? data["policies"][0]["gantt"] : nlohmann::json();
+  // "2: 1-11 on 1; ...": each job with its start and end in seconds after the first submission, and
+  // the lanes that it is drawn on.
+  static std::string drawn_on(const std::string& page) {
+    const auto part = records_of(page)["parts"][0];
+    std::string drawn;
+    for (std::size_t i = 0; i < part["jobs"].size(); ++i) {
+      const auto& job = part["jobs"][i];
+      const auto& places = part["places"][i];
+      std::int64_t lanes = 0;
+      for (std::size_t at = 2; at < places.size(); at += 3) lanes += places[at].get<int>();
+      const auto second = [&job](std::size_t column) {
+        return (job[1].get<std::int64_t>() + job[column].get<std::int64_t>() - 1) / 1'000;
+      };
+      drawn += fmt::format("{}: {}-{} on {}; ", job[0].get<int>(), second(2), second(3), lanes);
+    }
+    return drawn;
   }
 
   std::string dir_;
@@ -94,28 +110,75 @@ class ReportOfEnded : public ::testing::Test {
 TEST_F(ReportOfEnded, DrawsTheTasksOfAnArrayWithTheirOwnTimes) {
   write("node=2/core=2", true);
   const std::string text = page();
-  EXPECT_THAT(text, HasSubstr("2 nodes, 4 cores"));
-  const auto gantt = gantt_of(text);
-  ASSERT_EQ(gantt.size(), 4u) << gantt;
-  std::string drawn;
-  for (const auto& task : gantt)
-    drawn += std::to_string(task[0].get<int>()) + ": " + std::to_string(task[1].get<int>()) + "-" +
-             std::to_string(task[2].get<int>()) + " on " + std::to_string(task[4].get<int>()) +
-             "; ";
-  EXPECT_EQ(drawn, "2: 1-11 on 1; 3: 1-11 on 1; 4: 1-21 on 1; 5: 11-21 on 1; ");
-  EXPECT_EQ(text.find("as a whole"), std::string::npos);
+  EXPECT_THAT(records_of(text)["facts"].dump(), HasSubstr("2 nodes, 4 cores"));
+  EXPECT_EQ(drawn_on(text), "2: 1-11 on 1; 3: 1-11 on 1; 4: 1-21 on 1; 5: 11-21 on 1; ");
+  EXPECT_EQ(records_of(text)["note"].dump().find("as a whole"), std::string::npos);
 }
 
 TEST_F(ReportOfEnded, DrawsThoseOfAnArrayThatItsEndHasInterrupted) {
   write("node=1/core=4", false, 6);
   const std::string text = page();
-  EXPECT_THAT(text, HasSubstr("1 node, 4 cores"));
-  EXPECT_EQ(gantt_of(text).size(), 4u) << "two wait for the next start";
+  EXPECT_THAT(records_of(text)["facts"].dump(), HasSubstr("1 node, 4 cores"));
+  std::size_t started = 0;
+  const auto records = records_of(text);
+  for (const auto& job : records["parts"][0]["jobs"]) started += job.size() > 2 && job[2] > 0;
+  EXPECT_EQ(started, 4u) << "two wait for the next start";
 }
 
 TEST_F(ReportOfEnded, OfAMachineThatHasShrunkItSaysSo) {
   write("node=1/core=2", true);
-  EXPECT_THAT(page(), HasSubstr("1 node, 2 cores; 3 were in use before"));
+  EXPECT_THAT(records_of(page())["facts"].dump(),
+              HasSubstr("1 node, 2 cores; 3 were in use before"));
+}
+
+TEST_F(ReportOfEnded, LoadsNothingFromElsewhereAndRunsOnlyItsOwnScript) {
+  write("node=2/core=2", true);
+  const std::string text = page();
+  const std::string head = text.substr(0, text.find("</head>"));
+  for (const char* loads : {" src=", "@import", "url(", "https://"})
+    EXPECT_EQ(head.find(loads), std::string::npos) << loads;
+  EXPECT_THAT(head, HasSubstr("default-src 'none'; script-src 'sha256-"));
+  EXPECT_EQ(text, page()) << "the same records, the same bytes";
+}
+
+TEST_F(ReportOfEnded, QuotesItsTitle) {
+  write("node=2/core=2", true);
+  const Ran made = run_cli({"report", dir_, "-o", "-", "--title", "<b>&</title></script>"});
+  const auto head_end = made.out.find("</head>");
+  EXPECT_GT(made.out.find("<b>"), head_end) << "in the head, where the title is";
+  EXPECT_GT(made.out.find("</title></script>"), head_end);
+  EXPECT_EQ(records_of(made.out)["title"], "<b>&</title></script>");
+}
+
+// Slices of a thread of the trace may not overlap: a viewer would draw one of them elsewhere.
+TEST_F(ReportOfEnded, AsTraceEventsHasANodeForAThreadAndAJobForASlice) {
+  write("node=2/core=2", true);
+  const Ran made = run_cli({"report", dir_, "--perfetto", "-"});
+  ASSERT_EQ(made.code, kOk) << made.err;
+  const auto trace = nlohmann::json::parse(made.out);
+  std::map<std::pair<int, int>, std::vector<std::pair<std::int64_t, std::int64_t>>> slices;
+  std::set<std::pair<int, int>> threads;
+  std::string processes, waiting;
+  for (const auto& event : trace["traceEvents"]) {
+    const auto thread = std::pair(event["pid"].get<int>(), event.value("tid", 0));
+    if (event["name"] == "process_name") processes += event["args"]["name"].get<std::string>();
+    if (event["name"] == "thread_name") threads.insert(thread);
+    if (event["name"] == "jobs waiting") waiting += event["args"]["jobs waiting"].dump() + " ";
+    if (event["ph"] != "X") continue;
+    EXPECT_EQ(event["args"]["state"], "COMPLETED");
+    slices[thread].emplace_back(event["ts"],
+                                event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>());
+  }
+  EXPECT_EQ(processes, "/");
+  EXPECT_EQ(waiting, "4 1 0 ") << "three start at 2 s, the last at 12 s";
+  std::size_t all = 0;
+  for (auto& [thread, spans] : slices) {
+    EXPECT_TRUE(threads.contains(thread)) << "a thread has a name";
+    std::sort(spans.begin(), spans.end());
+    for (std::size_t i = 1; i < spans.size(); ++i) EXPECT_LE(spans[i - 1].second, spans[i].first);
+    all += spans.size();
+  }
+  EXPECT_EQ(all, 4u);
 }
 
 }  // namespace

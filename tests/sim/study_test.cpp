@@ -5,9 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qmanager/machine/flat_machine.hpp"
-#include "sim/report.hpp"
 #include "sim/schedule_file.hpp"
-#include "sim/series.hpp"
 #include "sim/trace_file.hpp"
 
 namespace holon::sim {
@@ -48,9 +46,6 @@ TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
   ASSERT_TRUE(once && again);
   EXPECT_EQ(metrics_json(*once, false), metrics_json(*again, false));
   EXPECT_EQ(metrics_table(*once), metrics_table(*again));
-  const Workload workload = small();
-  EXPECT_EQ(html_report({"t", {}, workload, *once, 3}),
-            html_report({"t", {}, workload, *again, 3}));
 }
 
 // The last one fits beside the first, and overtakes the one between them where its queue lets it.
@@ -99,8 +94,6 @@ TEST(Study, TellsWhatPreemptionHasCost) {
   EXPECT_DOUBLE_EQ(metrics.utilization, 0.9);
   EXPECT_NE(metrics_summary(*runs).find("easy: 1 preemptions"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(metrics_json(*runs, false))[0]["preempted"], 1);
-  const auto busy = series(trace->workload, runs->front().result, 10).busy;
-  EXPECT_EQ(busy, std::vector<double>(10, 4.0)) << "what was lost was busy";
 }
 
 TEST(Study, JsonHasAnObjectAPolicy) {
@@ -161,34 +154,6 @@ TEST(Simulate, JobsGoToTheQueueOfTheTraceWhereThereIsOne) {
   EXPECT_EQ(result->jobs[1].start, 4) << "after the first of its queue";
   EXPECT_EQ(result->jobs[2].start, 0);
   EXPECT_EQ(result->jobs[3].start, 0);
-}
-
-TEST(Report, IsOnePageThatLoadsNothingAndQuotesWhatItShows) {
-  const auto runs = run_study(small(), plan_for({"fcfs", "easy"}, 3));
-  const Workload workload = small();
-  const std::string page = html_report({"<b>&\"</script>", {{"trace", "<b>"}}, workload, *runs, 3});
-  for (const char* loads : {" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest"})
-    EXPECT_EQ(page.find(loads), std::string::npos) << loads;
-  EXPECT_NE(page.find("The MIT License"), std::string::npos) << "of the library in it";
-  EXPECT_EQ(page.find("<b>"), std::string::npos);
-  EXPECT_NE(page.find("&lt;b&gt;&amp;&quot;"), std::string::npos);
-  EXPECT_NE(page.find("\"gantt\":[[1,0,4,0,2,0,0,0,0]"), std::string::npos);
-}
-
-TEST(Series, MeansAddUpToWhatWasUsedAndWaited) {
-  const auto runs = run_study(small(), plan_for({"easy"}, 3));
-  const SimResult& result = runs->front().result;
-  for (const std::size_t slices : {1u, 3u, 7u, 50u}) {
-    const Series curves = series(small(), result, slices);
-    const double width =
-        static_cast<double>(curves.end - curves.begin) / static_cast<double>(slices);
-    double used = 0;
-    double waited = 0;
-    for (double v : curves.busy) used += v * width;
-    for (double v : curves.queued) waited += v * width;
-    EXPECT_NEAR(used, 2 * 4 + 3 * 2 + 4 + 8, 1e-9) << slices;
-    EXPECT_NEAR(waited, 4 + 5, 1e-9) << slices;
-  }
 }
 
 TEST(ScheduleFile, HasWhatEachPassSawInGridEnginesFormat) {

@@ -317,7 +317,11 @@ TEST(TreeText, TellsOfAllAndOfEach) {
   EXPECT_THAT(table, HasSubstr("\nc1 "));
   EXPECT_THAT(table, HasSubstr("jobs ended by a return 0"));
   EXPECT_THAT(tree_json(workload, plan, result), HasSubstr("\"instance\": \"c2\""));
-  EXPECT_THAT(tree_report(workload, plan, result, "two"), HasSubstr("<h2>Grants</h2>"));
+  const auto runs = tree_runs(workload, plan, result);
+  ASSERT_EQ(runs.size(), 3u) << "the whole, and two that got jobs";
+  EXPECT_EQ(runs[0].name, "all");
+  EXPECT_EQ(runs[0].metrics.jobs, 2u);
+  EXPECT_EQ(runs[2].name, "c2");
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 // The page in a real browser, with a real instance behind it: browser/look.mjs looks, presses keys
-// and clicks; each of its checks is told here. HOLON_PICTURES names a folder for pictures.
+// and clicks; each of its checks is told here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "browser_place.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
+#include "tests/web/browser/checks.hpp"
 #include "web/server.hpp"
 
 namespace holon::web {
@@ -95,32 +94,14 @@ class Campaign {
 
 TEST(PageInABrowser, ShowsACampaignAndItsFailuresAndChangesIt) {
   if (!has_page()) GTEST_SKIP() << "there is no page in this build: npm or esbuild was missing";
-  const std::string modules = HOLON_BROWSER_MODULES;
-  if (modules.empty() || std::system("command -v chromium node > /dev/null") != 0)
+  if (!testing::has_browser())
     GTEST_SKIP() << "there is no chromium, or npm could not fetch what drives it";
   const Campaign campaign;
   const WebProcess web(campaign.live());
   const auto said = web.said();
   ASSERT_TRUE(said.is_object());
-  const char* const pictures = std::getenv("HOLON_PICTURES");
-  const std::string command =
-      "HOME=" + campaign.live().dir() + " node " HOLON_SOURCE_DIR "/tests/web/browser/look.mjs '" +
-      said["address"].get<std::string>() + "' '" + said["write_address"].get<std::string>() + "' " +
-      (pictures != nullptr ? pictures : "-") + " " + modules + " 2>&1";
-  FILE* out = popen(command.c_str(), "r");
-  ASSERT_NE(out, nullptr);
-  int checks = 0;
-  std::array<char, 65'536> line{};
-  while (fgets(line.data(), line.size(), out) != nullptr) {
-    const auto check = json::parse(line.data(), nullptr, false);
-    if (!check.is_object()) {
-      ADD_FAILURE() << line.data();
-      continue;
-    }
-    ++checks;
-    EXPECT_TRUE(check["good"].get<bool>()) << check.dump(1);
-  }
-  EXPECT_EQ(pclose(out), 0);
+  const int checks = testing::run_checks("look.mjs", campaign.live().dir(),
+                                         {said["address"], said["write_address"]});
   EXPECT_GT(checks, 20);
 }
 

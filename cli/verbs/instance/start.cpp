@@ -21,6 +21,7 @@
 #include "instance/resources/resources.hpp"
 #include "resource/graph/spec.hpp"
 #include "transport/blocking_client.hpp"
+#include "web/server.hpp"
 
 namespace holon::cli {
 namespace {
@@ -123,6 +124,19 @@ Status check_words(const instance::StartOptions& options) {
   return check("--state-dir", options.state_dir);
 }
 
+// Checks --web. The page of an instance for several users would show all that its account sees to
+// whoever has the address.
+Status check_page(const instance::StartOptions& options) {
+  if (!options.web) return {};
+  if (options.system)
+    return fail(Errc::invalid_argument,
+                "not with --system: each user runs `holon web`, and sees what is theirs", "--web");
+  if (!web::has_page())
+    return fail(Errc::unsupported,
+                "this holon was built without the page: npm or esbuild was missing", "--web");
+  return {};
+}
+
 // Takes the options that mean nothing for an instance of one user.
 Status take_system_options(instance::StartOptions& options, const std::string& account,
                            const std::string& runtime_place) {
@@ -202,6 +216,9 @@ int verb_start(Invocation& call) {
               "with --system: the account, without privilege, of the instance (holon)")
       .option("--runtime-dir", runtime_place, "DIR",
               "with --system: where its socket is (/run/holon)")
+      .flag("--web", options.web,
+            "serve the live page beside it, as `holon web` does, for as long as it runs; `holon "
+            "uptime` tells the address, which stays the same with the same --state-dir")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
       .example("holon start", "a shell in an instance of this machine")
@@ -219,6 +236,7 @@ int verb_start(Invocation& call) {
         {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
   if (auto good = take_system_options(options, account, runtime_place); !good)
     return report(call, "start", good.error());
+  if (auto good = check_page(options); !good) return report(call, "start", good.error());
   if (auto good = check_words(options); !good) return report(call, "start", good.error());
   if (no_journal && !options.state_dir.empty())
     return report(call, "start",

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <ostream>
 #include <set>
 
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
+#include "cli/report/page.hpp"
+#include "cli/report/perfetto.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/basics/clock.hpp"
@@ -18,18 +21,18 @@
 #include "instance/registry/ran.hpp"
 #include "instance/tree/dead_child.hpp"
 #include "msg/job_filter.hpp"
-#include "sim/report.hpp"
 
 namespace holon::cli {
 namespace {
 
+constexpr const char* kUsualFile = "report.html";
 constexpr std::size_t kMostDamage = 10;  // findings that are told
 // Tasks of arrays that are drawn one by one; of more, nobody could see anything.
 constexpr std::uint64_t kMostTasks = 100'000;
 
 struct ReportArgs {
-  std::string file = "report.html";
-  std::string title;
+  std::string file;  // "": kUsualFile, or none where trace events are all that was asked for
+  std::string title, perfetto;
   std::string state_dir;  // of one that has ended; "": the instance is asked
   msg::JobsRequest request;
 };
@@ -38,18 +41,10 @@ struct ReportArgs {
 struct Recorded {
   sim::Workload workload;
   sim::SimResult result;
-  std::vector<sim::ReportInput::Ended> ends;
+  std::vector<msg::JobRecord> records;
   std::size_t unstarted = 0;  // over, and never ran
   bool averages = false;      // an array is drawn as a whole
 };
-
-sim::ReportInput::Ended ended_as(const msg::JobRecord& job) {
-  using Ended = sim::ReportInput::Ended;
-  if (job.state != "INACTIVE") return Ended::runs;
-  if (job.result == "COMPLETED") return Ended::completed;
-  if (job.result == "CANCELED") return Ended::cancelled;
-  return job.result == "TIMEOUT" ? Ended::timeout : Ended::failed;
-}
 
 qmanager::Selection selection_of(const msg::JobRecord& job) {
   if (job.selection == "backfill") return qmanager::Selection::backfill;
@@ -92,7 +87,8 @@ void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
   all.result.end = std::max(all.result.end, end);
   all.workload.jobs.push_back(std::move(traced));
   all.result.jobs.push_back(std::move(outcome));
-  all.ends.push_back(ended_as(job));
+  all.records.push_back(job);
+  all.records.back().ncores = all.workload.jobs.back().procs;
 }
 
 Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
@@ -129,6 +125,15 @@ std::int64_t most_at_once(const Recorded& all) {
   return most;
 }
 
+// An instance of those that are shown, and how its schedule was.
+struct InstanceReport {
+  ReportPart part;
+  sim::PolicyRun run;
+  std::int64_t most = 1;      // cores in use at once
+  std::size_t unstarted = 0;  // jobs
+  bool averages = false;
+};
+
 std::string full_time(Time ms) {
   return show_time(ms, 0);
 }
@@ -143,8 +148,8 @@ std::string machine_text(const instance::PastMachine& machine, std::int64_t most
 }
 
 std::vector<std::pair<std::string, std::string>> facts_of_instance(
-    const Result<msg::TreeNode>& node, const instance::PastMachine& machine, std::int64_t most,
-    const Recorded& all, Time now) {
+    const Result<msg::TreeNode>& node, const instance::PastMachine& machine,
+    const InstanceReport& own, Time now) {
   std::vector<std::pair<std::string, std::string>> facts;
   const auto add = [&facts](const char* name, std::string value) {
     if (!value.empty()) facts.emplace_back(name, std::move(value));
@@ -155,10 +160,10 @@ std::vector<std::pair<std::string, std::string>> facts_of_instance(
     add("policy", node->policy);
     add("since", node->t_started > 0 ? full_time(node->t_started) : "");
   }
-  add("machine", machine_text(machine, most));
+  add("machine", machine_text(machine, own.most));
   add("jobs",
-      fmt::format("{}{}", all.workload.jobs.size(),
-                  all.unstarted == 0 ? "" : fmt::format(", and {} that never ran", all.unstarted)));
+      fmt::format("{}{}", own.part.jobs.size(),
+                  own.unstarted == 0 ? "" : fmt::format(", and {} that never ran", own.unstarted)));
   add("as of", full_time(now));
   add("holon", HOLON_VERSION);
   return facts;
@@ -191,25 +196,54 @@ struct Shown {
   std::vector<msg::JobRecord> jobs;
   Result<msg::TreeNode> node = fail(Errc::not_found, "it has ended");
   instance::PastMachine machine;
+  std::vector<web::Host> hosts;
   std::string depths, state_dir;
   std::vector<std::string> damage;  // of the journal that the jobs were read from
 };
 
-// The jobs to draw: an array's tasks in its place, unless there are more than anybody could see.
-Result<msg::JobsReply> jobs_and_tasks(Client& client, msg::JobsRequest request) {
-  auto jobs = client.jobs(request);
-  if (!jobs || request.limit > 0 || request.recursive) return jobs;
+// The instance that has a job.
+std::string instance_with(const msg::JobRecord& job) {
+  const auto cut = job.path.rfind('/');
+  return cut == 0 || cut == std::string::npos ? "/" : job.path.substr(0, cut);
+}
+
+// The jobs to draw: an array's tasks in its place, unless there are more than anybody could see;
+// then the jobs of the instances below.
+Result<std::vector<msg::JobRecord>> jobs_and_tasks(Client& client, msg::JobsRequest request) {
+  auto own = client.jobs(request);
+  if (!own) return tl::unexpected(own.error());
   std::uint64_t tasks = 0;
-  for (const auto& job : jobs->jobs) tasks += job.tasks;
-  if (tasks == 0 || tasks > kMostTasks) return jobs;
-  request.tasks = true;
-  return client.jobs(request);
+  bool has_children = false;
+  for (const auto& job : own->jobs) {
+    tasks += job.tasks;
+    has_children = has_children || job.is_instance;
+  }
+  const std::string path = own->jobs.empty() ? "/" : instance_with(own->jobs.front());
+  auto all = own->jobs;
+  if (tasks > 0 && tasks <= kMostTasks) {
+    auto with_tasks = request;
+    with_tasks.tasks = true;
+    auto more = client.jobs(with_tasks);
+    if (!more) return tl::unexpected(more.error());
+    all = std::move(more->jobs);
+  }
+  if (!has_children) return all;
+  request.recursive = true;
+  auto tree = client.jobs(request);
+  if (!tree) return tl::unexpected(tree.error());
+  for (auto& job : tree->jobs)
+    if (instance_with(job) != path) all.push_back(std::move(job));
+  return all;
 }
 
 Result<Shown> ask(Client& client, const ReportArgs& args) {
   auto jobs = jobs_and_tasks(client, args.request);
   if (!jobs) return tl::unexpected(jobs.error());
-  Shown shown{std::move(jobs->jobs), client.status(), {}, depths_of(client), "", {}};
+  Shown shown;
+  shown.jobs = std::move(*jobs);
+  shown.node = client.status();
+  shown.depths = depths_of(client);
+  if (const auto resources = client.resources()) shown.hosts = web::hosts_of(*resources);
   if (shown.node) shown.machine = {shown.node->nodes, shown.node->cores};
   return shown;
 }
@@ -227,7 +261,7 @@ void add_past_tasks(Shown& shown, const msg::JobFilter& filter,
   std::vector<std::uint64_t> arrays;
   std::uint64_t tasks = 0;
   for (const auto& job : shown.jobs) {
-    if (job.tasks == 0) continue;
+    if (job.tasks == 0 || instance_with(job) != "/") continue;
     arrays.push_back(job.id);
     tasks += job.tasks;
   }
@@ -240,8 +274,7 @@ void add_past_tasks(Shown& shown, const msg::JobFilter& filter,
   }
 }
 
-// The jobs of the instance itself, here those of a root, and the tasks of its arrays: below are the
-// jobs of children.
+// The jobs of the instance, here a root, with the tasks of its arrays, and those of its children.
 Result<Shown> read_ended(const ReportArgs& args) {
   std::error_code ignored;
   if (std::filesystem::exists(args.state_dir, ignored) &&
@@ -268,8 +301,7 @@ Result<Shown> read_ended(const ReportArgs& args) {
           piece.problems.empty() ? "there is no journal of an instance" : piece.problems.front(),
           args.state_dir);
     for (auto& job : piece.jobs)
-      if (job.path.rfind('/') == 0 && msg::matches(args.request.filter, job))
-        shown.jobs.push_back(std::move(job));
+      if (msg::matches(args.request.filter, job)) shown.jobs.push_back(std::move(job));
     problems.insert(problems.end(), piece.problems.begin(), piece.problems.end());
     from = std::move(piece.next);
   } while (!from.empty());
@@ -288,38 +320,92 @@ Time as_of(const Shown& shown) {
   return last;
 }
 
-Result<std::string> page_of(Shown shown, const ReportArgs& args) {
-  const Time now = as_of(shown);
-  Recorded all = recorded(std::move(shown.jobs), now);
-  if (all.workload.jobs.empty())
-    return fail(Errc::not_found, "no job has been submitted that could be shown");
+InstanceReport told_of(const std::string& path, std::vector<msg::JobRecord> jobs,
+                       std::int64_t cores, Time now) {
+  Recorded all = recorded(std::move(jobs), now);
+  InstanceReport told;
+  told.unstarted = all.unstarted;
+  told.averages = all.averages;
+  told.part.node.path = path;
+  told.most = most_at_once(all);
+  told.part.node.cores = std::max(cores, told.most);
+  told.run.ticks_per_second = all.workload.ticks_per_second = sim::kMsPerSecond;
+  told.run.metrics = sim::measure(all.workload, all.result, told.part.node.cores);
+  told.part.jobs = std::move(all.records);
+  return told;
+}
+
+// The instance itself, then those below it.
+std::vector<InstanceReport> all_told(Shown& shown, Time now) {
+  std::string own = shown.jobs.empty() ? "/" : instance_with(shown.jobs.front());
+  for (const auto& job : shown.jobs)
+    if (instance_with(job).size() < own.size()) own = instance_with(job);
+  std::map<std::string, std::vector<msg::JobRecord>> by_instance;
+  std::map<std::string, std::pair<std::string, std::int64_t>> names_and_cores;
+  for (auto& job : shown.jobs) {
+    if (job.is_instance) names_and_cores[job.path] = {job.name, job.ncores};
+    by_instance[instance_with(job)].push_back(std::move(job));
+  }
+  std::vector<InstanceReport> all;
+  all.push_back(told_of(own, std::move(by_instance[own]), shown.machine.cores, now));
+  all.front().part.hosts = std::move(shown.hosts);
+  all.front().run.name =
+      shown.node && !shown.node->policy.empty() ? shown.node->policy : "as recorded";
+  by_instance.erase(own);
+  for (auto& [path, jobs] : by_instance) {
+    const auto& [name, cores] = names_and_cores[path];
+    InstanceReport child = told_of(path, std::move(jobs), cores, now);
+    if (child.part.jobs.empty()) continue;
+    child.part.node.name = name;
+    child.run.name = path + (name.empty() ? "" : " " + name);
+    all.push_back(std::move(child));
+  }
+  return all;
+}
+
+ReportHead head_of_instance(const Shown& shown, const std::vector<InstanceReport>& all,
+                            const ReportArgs& args, Time now) {
   const auto& node = shown.node;
-  const std::int64_t most = most_at_once(all);
-  const std::int64_t procs = std::max(shown.machine.cores, most);
-  auto facts = facts_of_instance(node, shown.machine, most, all, now);
+  const InstanceReport& own = all.front();
+  ReportHead head;
+  head.now = now;
+  head.best = own.part.node.path;
+  head.facts = facts_of_instance(node, shown.machine, own, now);
   if (!shown.depths.empty())
-    facts.emplace_back("waiting jobs that the scheduler tries", shown.depths);
-  if (!shown.state_dir.empty()) facts.emplace_back("state directory", shown.state_dir);
+    head.facts.emplace_back("waiting jobs that the scheduler tries", shown.depths);
+  if (!shown.state_dir.empty()) head.facts.emplace_back("state directory", shown.state_dir);
   if (!shown.damage.empty())
-    facts.emplace_back("journal", "damaged; jobs that cannot be read are left out");
-  sim::PolicyRun run;
-  run.name = node && !node->policy.empty() ? node->policy : "as recorded";
-  run.result = std::move(all.result);
-  all.workload.ticks_per_second = sim::kMsPerSecond;  // records are in ms
-  run.metrics = sim::measure(all.workload, run.result, procs);
-  const std::vector<sim::PolicyRun> runs = {std::move(run)};
-  const std::string title = !args.title.empty() ? args.title
-                            : node              ? fmt::format("holon {}", node->path)
-                                                : std::string("holon");
-  std::string note =
+    head.facts.emplace_back("journal", "damaged; jobs that cannot be read are left out");
+  head.title = !args.title.empty() ? args.title
+               : node              ? fmt::format("holon {}", node->path)
+                                   : std::string("holon");
+  head.note =
       "Jobs that run are shown as they are now. For a retried job only its last attempt is "
       "counted.";
-  if (all.averages)
-    note +=
+  if (own.averages)
+    head.note +=
         " Arrays are drawn as a whole, with what their tasks held on average: there are too "
         "many of these.";
-  return sim::html_report(
-      {title, std::move(facts), all.workload, runs, procs, std::move(all.ends), std::move(note)});
+  return head;
+}
+
+// Writes what was asked for: the page, trace events, or both.
+Status write_all(Shown& shown, const ReportArgs& args, std::ostream& out) {
+  const Time now = as_of(shown);
+  auto all = all_told(shown, now);
+  if (all.front().part.jobs.empty())
+    return fail(Errc::not_found, "no job has been submitted that could be shown");
+  if (!args.perfetto.empty()) {
+    std::vector<ReportPart> parts;
+    for (const auto& told : all) parts.push_back(told.part);
+    if (auto ok = write_report(args.perfetto, trace_events(parts, now), out); !ok) return ok;
+    if (args.file.empty()) return {};
+  }
+  ReportPage page(head_of_instance(shown, all, args, now));
+  for (const auto& told : all) page.add(told.part, told.run);
+  const auto html = page.html();
+  if (!html) return tl::unexpected(html.error());
+  return write_report(args.file.empty() ? kUsualFile : args.file, *html, out);
 }
 
 // Tells of damage; returns the exit code.
@@ -348,6 +434,9 @@ int verb_report(Invocation& call) {
       .option("-o,--output", args.file, "FILE",
               "where to, report.html unless given; - is standard output")
       .option("--title", args.title, "TEXT", "of the page")
+      .option("--perfetto", args.perfetto, "FILE",
+              "write trace events, which https://ui.perfetto.dev opens: instances as processes, "
+              "nodes as threads; the page, too, where -o is given")
       .option(
           "--since",
           [&args](const std::string& text) -> Status {
@@ -360,18 +449,21 @@ int verb_report(Invocation& call) {
       .option("--user", args.request.filter.user, "NAME", "jobs of this user")
       .instance(call)
       .note(
-          "Waits, use and the queue over time, and every job on the machine, from the instance's "
-          "own "
-          "records: it may still run, be one that has ended and is asked for by its path, or a "
-          "root "
-          "that has ended and whose state directory (holon start --state-dir) is there. One "
-          "file that needs nothing else; to be looked at in a browser, or printed. The same page "
+          "What became of the jobs of the instance and of those below it, from its own records: "
+          "outcomes, core hours, failures of one kind together, every job on the nodes that it "
+          "had, "
+          "and behind that the figures of the schedule. The instance may still run, be one that "
+          "has "
+          "ended and is asked for by its path, or a root that has ended and whose state directory "
+          "(holon start --state-dir) is there. One file that needs nothing else: the live page of "
+          "holon web as it stands, to be looked at in a browser, or printed. The same page is what "
+          "holon simulate --report makes of a trace. Exit code 1 with a page: the journal in DIR "
           "is "
-          "what holon simulate --report makes of a trace. Exit code 1 with a page: the journal in "
-          "DIR is damaged, and jobs may be missing.")
+          "damaged, and jobs may be missing.")
       .example("holon report", "then look at report.html in a browser")
       .example("holon report -i /3 -o campaign.html", "of a child, whether it still lives or not")
-      .example("holon report ./state", "of an instance that has ended");
+      .example("holon report ./state", "of an instance that has ended")
+      .example("holon report --perfetto trace.json", "for ui.perfetto.dev");
   if (const auto code = parser.parse(call)) return *code;
   args.request.all = true;
   auto shown = Result<Shown>(Shown());
@@ -384,12 +476,12 @@ int verb_report(Invocation& call) {
   }
   if (!shown) return report(call, "report", shown.error());
   const auto damage = shown->damage;
-  const auto page = page_of(std::move(*shown), args);
-  if (!page) return report(call, "report", page.error());
-  const auto written = write_report(args.file, *page, call.io.out);
+  const auto written = write_all(*shown, args, call.io.out);
   if (!written) return report(call, "report", written.error());
-  if (args.file != "-" && call.io.err_terminal)
-    call.io.err << "holon report: " << args.file << "\n";
+  if (call.io.err_terminal)
+    for (const std::string& file :
+         {args.perfetto, args.file.empty() && args.perfetto.empty() ? kUsualFile : args.file})
+      if (!file.empty() && file != "-") call.io.err << "holon report: " << file << "\n";
   return tell_damage(call, args.state_dir, damage);
 }
 

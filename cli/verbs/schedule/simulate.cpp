@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/whole_file.hpp"
+#include "cli/report/study.hpp"
 #include "cli/show/progress.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/simulate_options.hpp"
@@ -20,7 +21,6 @@
 #include "instance/resources/resources.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
-#include "sim/report.hpp"
 #include "sim/schedule_file.hpp"
 #include "sim/study.hpp"
 #include "sim/trace_file.hpp"
@@ -136,9 +136,9 @@ Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
   if (!options.schedule.empty())
     if (Status ok = write_file(options.schedule, schedule.text()); !ok) return ok;
   if (options.report.empty()) return {};
-  return write_file(options.report,
-                    sim::html_report({title_of(options), facts_of(options, trace, runs, procs),
-                                      trace.workload, runs, procs}));
+  const auto page = study_page({title_of(options), facts_of(options, trace, runs, procs)},
+                               trace.workload, runs, procs);
+  return page ? write_file(options.report, *page) : tl::unexpected(page.error());
 }
 
 Result<sim::GraphMachine> graph_of(const std::string& resources) {

@@ -1,9 +1,12 @@
 #include "cli/verbs/schedule/simulate_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <ostream>
 
 #include "base/whole_file.hpp"
+#include "cli/report/study.hpp"
 #include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/policies.hpp"
 #include "sim/study.hpp"
@@ -64,11 +67,18 @@ int simulate_on_tree(Invocation& call, const SimulateOptions& options, const sim
   if (!options.starts.empty())
     if (Status ok = put_into(options.starts, sim::starts_csv(trace.workload, result->whole)); !ok)
       return failed(ok.error());
-  if (!options.report.empty())
-    if (Status ok =
-            put_into(options.report, sim::tree_report(trace.workload, *plan, *result, title));
-        !ok)
-      return failed(ok.error());
+  if (options.report.empty()) return kOk;
+  const auto page =
+      tree_page({title,
+                 {{"trace", options.trace},
+                  {"instances", std::to_string(plan->instances.size())},
+                  {"jobs", std::to_string(trace.workload.jobs.size())},
+                  {"machine", fmt::format("{} processors", sim::processors_of(*plan))},
+                  {"moves", std::to_string(result->moves.size())},
+                  {"holon", HOLON_VERSION}}},
+                trace.workload, *plan, *result);
+  if (!page) return failed(page.error());
+  if (Status ok = put_into(options.report, *page); !ok) return failed(ok.error());
   return kOk;
 }
 

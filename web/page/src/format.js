@@ -11,11 +11,37 @@ export function duration(ms) {
   return `${Math.floor(s / 86400)}d${two(Math.floor(s % 86400 / 3600))}h`;
 }
 
+// Where there is no clock on the wall, times count from this one: "2d 04:30:00".
+let origin = null;
+export const elapsedFrom = ms => { origin = ms; };
+const kDay = 86400000;
+const since = (ms, places) => { const s = Math.round((ms - origin) / 1000), d = Math.floor(s / 86400), time = [s % 86400 / 3600, s % 3600 / 60, s % 60].map(n => two(Math.floor(n))); return [d, time.slice(0, places).join(':')]; };
+
 export function clock(ms, now = Date.now()) {
   if (!ms) return '';
+  if (origin !== null) return since(ms, 3).map((part, i) => i ? part : part ? `${part}d` : '').filter(part => part).join(' ');
   const d = new Date(ms), time = `${two(d.getHours())}:${two(d.getMinutes())}`;
   if (d.toDateString() === new Date(now).toDateString()) return `${time}:${two(d.getSeconds())}`;
   return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${time}`;
+}
+
+// Multiples of the step by the clock on the wall.
+export function axisTicks(min, max, step) {
+  const zone = origin ?? new Date(min).getTimezoneOffset() * 60000, all = [];
+  for (let time = Math.ceil((min - zone) / step) * step + zone; time <= max; time += step) all.push(time);
+  return all;
+}
+// A time at the axis, as finely as the steps are; the day where it begins.
+export function tickText(time, step, withDay) {
+  const places = step < 60000 ? 3 : 2;
+  if (origin !== null) {
+    const [d, text] = since(time, places);
+    return step >= kDay ? `${d}d` : withDay && d ? `${d}d ${text}` : text;
+  }
+  const d = new Date(time), day = `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
+  if (step >= kDay) return day;
+  const text = [d.getHours(), d.getMinutes(), d.getSeconds()].map(two).slice(0, places).join(':');
+  return withDay && day !== new Date().toLocaleDateString('sv') ? `${day} ${text}` : text;
 }
 
 export const number = n => n.toLocaleString('en');

@@ -2,6 +2,8 @@
 import { effect } from '@preact/signals-core';
 import { Component, render } from 'preact';
 import { html } from './html.js';
+import { Figures } from './figures.js';
+import { records } from './frozen.js';
 import { Detail, Status, Tree } from './panels.js';
 import { Failures, Filter, Queue, jobAt, listed, showLine, whenListChanges } from './queue.js';
 import { TimeView } from './time.js';
@@ -22,7 +24,7 @@ class Time extends Component {
 const Choice = ({ label, from, choices }) => html`<label>${label} <select value=${from.value} onChange=${event => { from.value = event.target.value; }}>
   ${choices.map(choice => html`<option value=${choice} selected=${choice === from.value}>${choice}</option>`)}</select></label>`;
 
-const lengths = [['10m', 600000, 'ten minutes'], ['1h', 3600000, 'an hour'], ['1d', 86400000, 'a day'], ['all', 0, 'all there is']];
+const lengths = FROZEN ? [['all', 0, 'all there is']] : [['10m', 600000, 'ten minutes'], ['1h', 3600000, 'an hour'], ['1d', 86400000, 'a day'], ['all', 0, 'all there is']];
 
 const keys = [['/', 'filter'], ['j  k', 'next, previous job'], ['Enter', 'open the selected job or instance'], ['e', 'explain the selected job, or the first that waits'], ['g', 'time'], ['t', 'tree'],
   ['r', 'rows: nodes, jobs, instances, users'], ['c', 'colour: result, user, queue, wait, size'], ['+  -', 'zoom'], ['←  →', 'move in time'], ['n', 'now, all there is'], ['Backspace', 'the instance above'], ['Esc', 'nothing selected'], ['?', 'these keys']];
@@ -31,7 +33,7 @@ const Help = () => html`<div class="help" role="dialog" aria-label="Keys"><h2>Ke
   <button class="act" onClick=${() => { state.help.value = false; }}>Close</button></div>`;
 
 function App({ draw }) {
-  return html`<${Status} /><div class="regions">
+  return html`<${Status} /><div class=${`regions ${FROZEN && records?.parts.length === 1 ? 'alone' : ''}`}>
     <${Tree} />
     <main class="middle">
       <section class="time panel" aria-label="Time" id="time" tabindex="-1"><div class="tools"><h2>Time</h2>
@@ -40,7 +42,7 @@ function App({ draw }) {
       <section class="queue panel" aria-labelledby="queue-title"><${Filter} /><${Queue} /></section>
     </main>
     <div class="right"><${Detail} draw=${draw} /><${Failures} /></div>
-  </div>${state.help.value && html`<${Help} />`}`;
+  </div>${FROZEN && records && html`<${Figures} />`}${state.help.value && html`<${Help} />`}`;
 }
 
 // ---- keys ----
@@ -101,6 +103,7 @@ effect(() => {
   view?.turn();
 });
 effect(() => { state.at.value; state.filter.value; place = -1; });
-effect(() => { document.title = `holon ${state.at.value}`; });
+document.documentElement.classList.toggle('frozen', FROZEN);
+effect(() => { if (!FROZEN) document.title = `holon ${state.at.value}`; });
 render(html`<${App} draw=${draw} />`, root);
 state.connect();

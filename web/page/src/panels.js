@@ -1,6 +1,8 @@
 // The status line (A), the tree (B) and what is selected (D).
 import { html } from './html.js';
 import { clock, count, duration, isBad, isOver, number, stateClass, stateWord } from './format.js';
+import { Answers } from './figures.js';
+import { partAt, records } from './frozen.js';
 import { ask, at, change, choose, instances, line, mayWrite, now, open, parent, said, selected, tick, version } from './state.js';
 
 const percent = (part, whole) => whole > 0 ? Math.max(0, Math.min(100, part / whole * 100)) : 0;
@@ -28,12 +30,21 @@ const cores = i => {
   return html`<${Bar} whole=${i.cores} label=${label} parts=${[[busy, 'busy'], [given, 'given']]} />`;
 };
 
+// Of a page in a file: what it is about, and when it was made.
+const FrozenStatus = ({ i }) => html`<header class="status"><h1>${records.title}</h1>
+  ${records.parts.length > 1 && html`<span class="fact">${i.name}</span>`}
+  <span class="fact">${count(i.cores, records.elapsed ? 'processor' : 'core')}</span>
+  <span class="fact"><b>${number(partAt(i.path).jobs.length)}</b> jobs</span>
+  <span class=${`fact ${i.failed ? 'bad' : ''}`}><b>${number(i.failed)}</b> failed</span>
+  <span class="last">${records.elapsed ? 'times since the first submission' : `as of ${clock(records.now, 0)}`}</span></header>`;
+
 const lines = { connecting: 'connecting', live: '', lost: 'no connection: what is shown is what was', over: 'the instance has ended' };
 
 export function Status() {
   tick.value;
   const i = instances.value.get(at.value);
   if (!i) return html`<header class="status"><h1>holon</h1><span>${lines[line.value] || 'waiting for the instance'}</span></header>`;
+  if (FROZEN) return html`<${FrozenStatus} i=${i} />`;
   const left = i.expires ? i.expires - now() : 0, whole = i.expires - i.started;
   const { busy, given } = coresOf(i);
   return html`<header class="status">
@@ -63,15 +74,16 @@ export function Tree() {
   tick.value;
   const all = [...instances.value.values()].sort(byPath);
   const shown = all.filter(i => i.health !== 'ended' || i.path === at.value), ended = all.length - shown.length;
+  if (FROZEN && all.length < 2) return null;
   return html`<nav class="tree panel" aria-label="Instances" id="tree">
-    <h2>Instances</h2>
+    <h2>${FROZEN && records.elapsed ? 'Policies' : 'Instances'}</h2>
     <ul>${shown.map(i => html`<li key=${i.path}>
       <button class=${i.path === at.value ? 'here' : ''} aria-current=${i.path === at.value ? 'true' : null} data-path=${i.path}
         onClick=${() => open(i.path)} style=${{ paddingLeft: `${6 + 12 * (i.path === '/' ? 0 : i.path.split('/').length - 1)}px` }}>
-        <span class="name">${i.path === '/' ? '/' : i.path.slice(i.path.lastIndexOf('/') + 1)} ${i.name}</span>
+        <span class="name">${FROZEN && records.elapsed ? '' : i.path === '/' ? '/' : i.path.slice(i.path.lastIndexOf('/') + 1)} ${i.name}</span>
         <span class="wait">${i.health !== 'up' ? html`<em class=${i.health === 'ended' ? '' : 'alarm'}>${i.health}</em>`
           : i.pending > 0 && html`${number(i.pending)} wait${i.oldest > 0 && html`, ${duration(now() - i.oldest)}`}`}</span>
-        ${i.health === 'up' && cores(i)}
+        ${i.health === 'up' && !FROZEN && cores(i)}
       </button></li>`)}</ul>
     ${ended > 0 && html`<p class="note">${count(ended, 'instance')} ended</p>`}
   </nav>`;
@@ -172,7 +184,7 @@ export function Detail({ draw }) {
   const what = selected.value, i = instances.value.get(at.value), fits = what && shown.key === `${what.kind} ${what.name}`;
   return html`<aside class=${`detail panel ${what ? 'open' : ''}`} aria-label="Selected" id="detail">
     ${what && html`<button class="close" aria-label="Close" onClick=${() => choose(null)}>×</button>`}
-    ${!what || what.kind === 'instance' ? i && html`<${InstancePanel} i=${i} />`
+    ${FROZEN && !what ? i && html`<${Answers} part=${partAt(i.path)} />` : !what || what.kind === 'instance' ? i && html`<${InstancePanel} i=${i} />`
       : !fits ? html`<p class="note">…</p>` : shown.error ? html`<p class="bad">${shown.error}</p>`
       : what.kind === 'job' ? html`<${JobPanel} json=${shown.json} />` : html`<${NodePanel} json=${shown.json} />`}
     ${said.value && html`<section class=${`said ${said.value.good ? '' : 'bad'}`} role="status"><button class="close" aria-label="Close" onClick=${() => { said.value = null; }}>×</button><pre tabindex="0" aria-label="What the command wrote">${said.value.said}</pre></section>`}

@@ -1,11 +1,10 @@
-// The queue as a virtual list, its filter (E), and failures that are alike as one line (F).
+// The queue as a list of which only the rows in sight are there, its filter (E), and failures that are alike as one line (F).
 import { Component } from 'preact';
-import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from '@tanstack/virtual-core';
 import { html } from './html.js';
 import { clock, count, duration, isOver, stateClass, stateWord } from './format.js';
 import { ask, at, change, choose, filter, mayWrite, now, open, selected, typed, version } from './state.js';
 
-const kRow = 22, kPage = 100, kAgain = 500;
+const kRow = 22, kBeyond = 8, kPage = 100, kAgain = 500;
 
 // The lines that are known of the list, a page of them at once.
 const list = { key: '', all: 0, pages: new Map(), error: '', asked: new Map() };
@@ -51,42 +50,31 @@ const columns = [
 ];
 
 let mounted = null;
-export const showLine = index => mounted?.virtual.scrollToIndex(index);
+export function showLine(index) {
+  const box = mounted?.element;
+  if (!box) return;
+  box.scrollTop = Math.min(index * kRow, Math.max(box.scrollTop, (index + 1) * kRow - box.clientHeight));
+}
 
 export class Queue extends Component {
-  constructor() {
-    super();
-    this.take = element => { this.element = element; };
-    this.virtual = new Virtualizer(this.options());
-  }
-  options() {
-    return {
-      count: list.all, getScrollElement: () => this.element || null, estimateSize: () => kRow, overscan: 8, scrollToFn: elementScroll,
-      observeElementRect, observeElementOffset, onChange: () => this.setState({}),
-    };
-  }
   componentDidMount() {
     mounted = this;
-    this.unmount = this.virtual._didMount();
-    this.virtual._willUpdate();
-    this.setState({});
+    new ResizeObserver(() => this.setState({})).observe(this.element);
   }
-  componentDidUpdate() { this.virtual._willUpdate(); }
-  componentWillUnmount() { this.unmount?.(); }
 
   render() {
     want(0);
-    this.virtual.setOptions(this.options());
-    const items = this.virtual.getVirtualItems(), chosen = selected.value?.kind === 'job' ? selected.value.name : '';
-    for (const page of new Set(items.map(item => Math.floor(item.index / kPage)))) want(page);
+    const { scrollTop = 0, clientHeight = 0 } = this.element || {}, first = Math.max(0, Math.floor(scrollTop / kRow) - kBeyond), last = Math.min(list.all, Math.ceil((scrollTop + clientHeight) / kRow) + kBeyond);
+    const items = Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i), chosen = selected.value?.kind === 'job' ? selected.value.name : '';
+    for (const page of new Set(items.map(index => Math.floor(index / kPage)))) want(page);
     return html`<div class="list" role="grid" aria-label="Jobs" aria-rowcount=${list.all + 1}>
       <div role="rowgroup" class="head"><div role="row" class="row">${columns.map(([name, , kind]) => html`<span role="columnheader" class=${kind || ''}>${name}</span>`)}</div></div>
-      <div role="rowgroup" class="scroll" tabindex="0" ref=${this.take}>
-        <div role="presentation" style=${{ height: `${this.virtual.getTotalSize()}px` }} class="space">
-        ${items.map(item => {
-          const job = jobAt(item.index);
-          return html`<div role="row" aria-rowindex=${item.index + 2} key=${item.key} class=${`row ${job && job.path === chosen ? 'chosen' : ''}`} aria-selected=${job && job.path === chosen ? 'true' : 'false'}
-            style=${{ transform: `translateY(${item.start}px)` }} onClick=${() => job && choose('job', job.path)} onDblClick=${() => job?.instance && !isOver(job.state) && open(job.path)}>
+      <div role="rowgroup" class="scroll" tabindex="0" ref=${element => { this.element = element; }} onScroll=${() => this.setState({})}>
+        <div role="presentation" style=${{ height: `${list.all * kRow}px` }} class="space">
+        ${items.map(index => {
+          const job = jobAt(index);
+          return html`<div role="row" aria-rowindex=${index + 2} key=${index} class=${`row ${job && job.path === chosen ? 'chosen' : ''}`} aria-selected=${job && job.path === chosen ? 'true' : 'false'}
+            style=${{ transform: `translateY(${index * kRow}px)` }} onClick=${() => job && choose('job', job.path)} onDblClick=${() => job?.instance && !isOver(job.state) && open(job.path)}>
             ${columns.map(([name, text, kind]) => { const value = job ? text(job) : ''; return html`<span role="gridcell" class=${kind || ''} title=${typeof value === 'string' ? value : null}>${value}</span>`; })}</div>`;
         })}
         ${list.all === 0 && html`<div role="row" class="row"><span role="gridcell" class="none">${list.error || (filter.value ? 'no job meets the filter' : 'no job has been submitted yet')}</span></div>`}

@@ -1,6 +1,8 @@
 // What the page knows and shows, as signals; and how it talks to the server. All addresses are relative: a proxy may show
 // the page anywhere.
 import { batch, signal } from '@preact/signals-core';
+import { elapsedFrom } from './format.js';
+import { answerFrom, records, thaw } from './frozen.js';
 
 export const instances = signal(new Map());  // by path
 export const at = signal('/');               // the instance that is looked at
@@ -16,13 +18,15 @@ export const help = signal(false);
 export const said = signal(null);            // what the last command wrote: {good, said}
 export const tick = signal(0);               // a second has passed
 
-export const rowChoices = ['nodes', 'jobs', 'instances', 'users'];
-export const colourChoices = ['result', 'user', 'queue', 'wait', 'size'];
+export const rowChoices = FROZEN ? ['nodes', 'jobs', 'users'] : ['nodes', 'jobs', 'instances', 'users'];
+export const colourChoices = ['result', 'user', 'queue', 'wait', 'size', ...(FROZEN ? ['start'] : [])];
 
+const thawed = FROZEN ? thaw() : null;  // the records of a page in a file are there
 let ahead = 0;  // of the server's clock, against this machine's
-export const now = () => Date.now() + ahead;
+export const now = () => FROZEN && records ? records.now : Date.now() + ahead;
 
 export async function ask(page, query = {}) {
+  if (FROZEN) return thawed.then(() => answerFrom(page, query));
   const answer = await fetch(`${page}?${new URLSearchParams(query)}`);
   const json = await answer.json();
   if (!answer.ok) throw new Error(json.error);
@@ -46,8 +50,8 @@ export function open(path) {
 }
 export const parent = path => path === '/' ? null : path.slice(0, path.lastIndexOf('/')) || '/';
 
-function take(event) {
-  const state = JSON.parse(event.data), known = state.anew ? new Map() : new Map(instances.value);
+function take(state) {
+  const known = state.anew ? new Map() : new Map(instances.value);
   for (const instance of state.instances) known.set(instance.path, instance);
   ahead = state.now - Date.now();
   batch(() => {
@@ -59,10 +63,21 @@ function take(event) {
   });
 }
 
+// The page in a file: all at once, and nothing afterwards.
+async function show() {
+  const { now, parts, best } = await thawed;
+  if (records.elapsed) elapsedFrom(parts[0].first);
+  if (parts.some(part => part.grants)) rowChoices.unshift('grants');
+  rows.value = rowChoices[0];
+  colour.value = records.colour;
+  take({ anew: true, now, at: best, version: 1, write: false, instances: parts.map(part => part.instance) });
+}
+
 // The browser connects again by itself, and says what it has seen.
 export function connect() {
+  if (FROZEN) return show();
   const events = new EventSource('events');
-  events.addEventListener('state', take);
+  events.addEventListener('state', event => take(JSON.parse(event.data)));
   events.addEventListener('over', () => { line.value = 'over'; events.close(); });
   events.onerror = () => { if (line.value === 'live') line.value = 'lost'; };
   setInterval(() => { tick.value++; }, 1000);

@@ -3,12 +3,12 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { ask, at, choose, colour, filter, instances, now, rows, version } from './state.js';
-import { clock, count, duration } from './format.js';
+import { axisTicks, clock, count, duration, tickText } from './format.js';
 
 const kLeft = 96, kRight = 44, kMargin = 1;  // windows that are loaded beside the one that is seen
 const kinds = ['', 'planned, until its limit', 'reserved', 'waits', 'advance reservation', 'with a child instance'];
 const ran = 0, planned = 1, reserved = 2, waited = 3, advance = 4, given = 5;
-const kDay = 86400000, kShortest = 2000;
+const kDay = 86400000, kShortest = 2000;  // ms
 
 // By colour scheme: outcomes have names, other meanings the places of a palette.
 const palettes = {
@@ -19,6 +19,7 @@ const palettes = {
 };
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 const palette = () => isDark.matches ? palettes.dark : palettes.light;
+export const others = () => palette().others;
 const colourOf = (names, index) => palette()[names[index]] || palette().others[index % palette().others.length];
 
 export class TimeView {
@@ -50,7 +51,7 @@ export class TimeView {
     this.curves?.destroy();
     this.chart?.destroy();
     const { width, top, bottom } = this.size(), p = palette(), axis = { stroke: p.text, grid: { stroke: p.grid, width: 1 }, ticks: { show: false }, font: '11px system-ui, sans-serif' };
-    const times = { ...axis, size: 22, space: 76, splits: (u, i, min, max, step) => ticks(min, max, step), values: (u, all, i, space, step) => all.map((time, n) => tickText(time, step, n === 0 || new Date(time).getDate() !== new Date(all[n - 1]).getDate())) };
+    const times = { ...axis, size: 22, space: 76, splits: (u, i, min, max, step) => axisTicks(min, max, step), values: (u, all, i, space, step) => all.map((time, n) => tickText(time, step, n === 0 || new Date(time).getDate() !== new Date(all[n - 1]).getDate())) };
     const common = { width, ms: 1, legend: { show: false }, cursor: { drag: { setScale: false, x: false, y: false }, points: { show: false }, y: false, sync: { key: 'time' } } };
     const scales = { x: { time: true, range: () => this.window } };
     this.curves = new uPlot({
@@ -77,8 +78,8 @@ export class TimeView {
     this.load();
   }
   follow() {
-    const to = now(), length = this.length || Math.max(60000, (to - (this.data?.first ?? to - 600000)) * 1.04 / .86);
-    this.show(to - length * .86, to + length * .14, true);
+    const to = now(), past = FROZEN ? .99 : .86, length = this.length || Math.max(FROZEN ? kShortest : 60000, (to - (this.data?.first ?? to - 600000)) * 1.01 / past);
+    this.show(to - length * past, to + length * (1 - past), true);
   }
   show(from, to, live = false) {
     this.live = live;
@@ -164,7 +165,8 @@ export class TimeView {
     const d = this.data, n = d.busy.length, step = (d.to - d.from) / n, x = d.busy.map((_, i) => d.from + (i + .5) * step), gone = i => Math.min(1, (d.now - d.from) / step - i), upToNow = (values, whole) => values.map((v, i) => gone(i) > 0 ? whole(v / gone(i)) : null);
     this.curves.setData([x, upToNow(d.busy, v => d.cores > 0 ? Math.min(100, v / d.cores * 100) : 0), upToNow(d.waiting, v => v)], false);
     this.chart.setData([[d.from, d.to], [0, 0]], false);
-    d.bars.sort((a, b) => (b[4] === given) - (a[4] === given));  // behind what is in it
+    // What a child has is behind what is in it; the others by their look (paint).
+    d.bars.sort((a, b) => (b[4] === given) - (a[4] === given) || a[4] - b[4] || a[5] - b[5] || a[6] - b[6]);
     let lane = 0;
     this.rowTops = d.rows.map(([, lanes]) => { const top = lane / d.band; lane += lanes; return top; });
     this.rowTops.push(lane / d.band);
@@ -185,12 +187,17 @@ export class TimeView {
     ctx.beginPath();
     ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
     ctx.clip();
+    // Whole pixels are several times quicker to fill than parts of them, and so are bars of one colour behind each other.
+    let before = -1;
     for (const [y, lanes, x0, x1, kind, index, level] of d.bars) {
-      const left = x(x0), right = x(x1);
+      const left = Math.round(x(x0)), right = Math.round(x(x1)), look = (kind * 256 + index) * 16 + level;
       if (right < bbox.left || left > bbox.left + bbox.width) continue;
-      const top = bbox.top + y * lane, width = Math.max(right - left - (right - left > 3 ? gap : 0), devicePixelRatio), height = Math.max(lanes * lane - gap, devicePixelRatio);
-      ctx.globalAlpha = kind === planned ? .28 : kind === advance ? .25 : kind === given ? .18 : d.band > 1 ? .25 + .75 * level / 8 : 1;
-      ctx.fillStyle = ctx.strokeStyle = kind === waited || kind === advance ? p.waiting : kind === reserved ? p.text : colourOf(d.colours, index);
+      const top = Math.round(bbox.top + y * lane), width = Math.max(right - left - (right - left > 3 ? gap : 0), devicePixelRatio), height = Math.max(Math.round(bbox.top + (y + lanes) * lane) - top - gap, devicePixelRatio);
+      if (look !== before) {
+        before = look;
+        ctx.globalAlpha = kind === planned ? .28 : kind === advance ? .25 : kind === given ? .18 : d.band > 1 ? .25 + .75 * level / 8 : 1;
+        ctx.fillStyle = ctx.strokeStyle = kind === waited || kind === advance ? p.waiting : kind === reserved ? p.text : colourOf(d.colours, index);
+      }
       if (kind === reserved) {
         ctx.setLineDash([3 * devicePixelRatio, 2 * devicePixelRatio]);
         ctx.strokeRect(left + .5, top + .5, width - 1, height - 1);
@@ -262,20 +269,6 @@ export class TimeView {
     const y = (event.clientY - box.top) / this.laneHeight(box.height), i = this.rowTops.findIndex((top, n) => y >= top && y < this.rowTops[n + 1]);
     if (i >= 0 && this.data.rows[i]) choose('node', this.data.rows[i][0]);
   }
-}
-
-// Multiples of the step by the clock on the wall.
-function ticks(min, max, step) {
-  const zone = new Date(min).getTimezoneOffset() * 60000, all = [];
-  for (let time = Math.ceil((min - zone) / step) * step + zone; time <= max; time += step) all.push(time);
-  return all;
-}
-// A time at the axis, as finely as the steps are; the day where it begins.
-function tickText(time, step, withDay) {
-  const d = new Date(time), day = `${d.getFullYear()}-${String(d.getMonth() + 1).padStart(2, '0')}-${String(d.getDate()).padStart(2, '0')}`;
-  if (step >= kDay) return day;
-  const text = d.toTimeString().slice(0, step < 60000 ? 8 : 5);
-  return withDay && day !== new Date(now()).toLocaleDateString('sv') ? `${day} ${text}` : text;
 }
 
 function line(tag, text) {

@@ -1,4 +1,4 @@
-// series.hpp - a schedule as curves and rectangles, for reports.
+// rectangles.hpp - a schedule as rectangles, for reports.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -6,17 +6,6 @@
 #include "sim/simulate.hpp"
 
 namespace holon::sim {
-
-// Means over equal slices of [begin, end).
-struct Series {
-  Time begin = 0;
-  Time end = 0;
-  std::vector<double> busy;    // processors in use
-  std::vector<double> queued;  // jobs waiting
-};
-
-// The means. O(jobs + slices). REQUIRES slices >= 1.
-Series series(const Workload& workload, const SimResult& result, std::size_t slices);
 
 // A job on `count` processors from `first` on, for as long as it runs. A job whose processors are
 // not contiguous has several.

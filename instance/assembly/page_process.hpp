@@ -1,0 +1,42 @@
+// page_process.hpp - the live page of `holon start --web`: `holon web` as a process of the
+// supervisor. An instance does not depend on it: when it cannot be kept alive, only the page is
+// missing.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+
+#include "instance/process/crash_guard.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class PageProcess {
+ public:
+  // `say`: tells people. `on_gone` is called when the process has ended behind end().
+  PageProcess(transport::Reactor& reactor, std::function<void(const std::string&)> say,
+              std::function<void()> on_gone);
+
+  // Starts the page of the instance that HOLON_URI names. Its address is kept in web.json of
+  // `state_dir`, so that a page that is started again has it, too.
+  void start(const std::string& binary, const std::string& state_dir);
+  // Ends it, and starts it no more.
+  void end();
+  pid_t pid() const { return pid_; }  // 0: there is none
+
+ private:
+  void begin();
+  void ended(int status);
+
+  transport::Reactor& reactor_;
+  std::function<void(const std::string&)> say_;
+  std::function<void()> on_gone_;
+  std::string binary_, file_;
+  pid_t pid_ = 0;
+  bool ends_ = false;
+  CrashGuard guard_;
+  transport::Subscription watch_, timer_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,113 @@
+// The page of a simulation: which policy it says has won, and what stands in it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/report/study.hpp"
+#include "qmanager/machine/flat_machine.hpp"
+#include "tests/cli/pages/frozen_records.hpp"
+
+namespace holon::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+sim::PolicyRun run_with(const std::string& name, double slowdown, double wait_seconds) {
+  sim::PolicyRun run;
+  run.name = name;
+  run.metrics.bounded_slowdown.mean = slowdown;
+  run.metrics.wait.mean = wait_seconds;
+  return run;
+}
+
+TEST(Verdict, NamesThePolicyThatWonAndByHowMuch) {
+  EXPECT_EQ(verdict_on({run_with("fcfs", 90, 7'200), run_with("easy", 4.52, 600),
+                        run_with("conservative", 6, 900)}),
+            "easy won: a mean bounded slowdown of 4.5 and a mean wait of 10m00s, against 90.0 and "
+            "2h00m under fcfs (6.0 and 15m00s under conservative).");
+  EXPECT_EQ(verdict_on({run_with("fcfs", 2, 60), run_with("easy", 1.5, 30)}),
+            "easy won: a mean bounded slowdown of 1.5 and a mean wait of 30.0s, against 2.0 and "
+            "1m00s under fcfs.");
+}
+
+TEST(Verdict, NamesNoWinnerWhereThereIsNone) {
+  EXPECT_EQ(verdict_on({run_with("fcfs", 2, 60)}), "");
+  EXPECT_THAT(verdict_on({run_with("fcfs", 2, 60), run_with("easy", 2.001, 60)}),
+              HasSubstr("level"));
+  EXPECT_THAT(
+      verdict_on({run_with("fcfs", 9, 60), run_with("easy", 2, 50), run_with("own", 2.001, 51)}),
+      HasSubstr("easy and own won"));
+}
+
+sim::Workload three_jobs() {
+  sim::Workload workload;
+  for (std::int64_t id = 1; id <= 3; ++id) {
+    sim::TraceJob job;
+    job.id = id;
+    job.submit = id - 1;
+    job.procs = id == 2 ? 3 : 1;
+    job.limit = job.run = id == 3 ? 5 : 10;
+    job.user = id == 3 ? "</script><b>" : "ann";
+    workload.jobs.push_back(job);
+  }
+  return workload;
+}
+
+std::vector<sim::PolicyRun> runs_of(const sim::Workload& workload) {
+  sim::StudyPlan plan;
+  plan.policies = {"fcfs", "easy"};
+  plan.procs = 3;
+  plan.machine = []() -> Result<std::unique_ptr<qmanager::Machine>> {
+    return std::make_unique<qmanager::FlatMachine>(3);
+  };
+  return sim::run_study(workload, plan).value();
+}
+
+// Under fcfs the third job waits for the second, which waits for all three processors; under easy
+// it runs beside the first.
+TEST(StudyPage, HasAPartAPolicyTheBestFirst) {
+  const auto workload = three_jobs();
+  const auto page = study_page({"three", {{"trace", "<b>"}}}, workload, runs_of(workload), 3);
+  ASSERT_TRUE(page) << to_string(page.error());
+  EXPECT_EQ(page->find("</script><b>"), std::string::npos) << "a user's name is text";
+  const auto records = records_of(*page);
+  ASSERT_EQ(records["parts"].size(), 2u);
+  EXPECT_EQ(records["parts"][0]["instance"]["name"], "easy");
+  EXPECT_THAT(records["verdict"].get<std::string>(), HasSubstr("easy won"));
+  EXPECT_TRUE(records["elapsed"]);
+  // id, submitted, started and ended one ms more after that, processors.
+  const auto third = records["parts"][0]["jobs"][2];
+  EXPECT_EQ(third[0], 3);
+  EXPECT_EQ(third[1], 2'000);
+  EXPECT_EQ(third[2], 1) << "it has not waited";
+  EXPECT_EQ(third[3], 5'001);
+  EXPECT_EQ(records["parts"][0]["places"][1].dump(), "[0,0,3]");
+  EXPECT_GT(records["parts"][1]["jobs"][2][2], 10'000) << "it has, under fcfs";
+}
+
+TEST(StudyPage, OfATreeDrawsWhatEachInstanceHeld) {
+  const auto workload = three_jobs();
+  const auto plan = sim::read_tree(
+      "[instance.root]\nowned = 0\n"
+      "[instance.a]\nparent = \"root\"\nowned = 2\nelastic = \"plan\"\n"
+      "[instance.b]\nparent = \"root\"\nowned = 2\nelastic = \"plan\"\n"
+      "[route]\nby = \"user\"\nto = [\"a\", \"b\"]\n",
+      "tree.toml", 1);
+  ASSERT_TRUE(plan) << to_string(plan.error());
+  const auto result = sim::simulate_tree(workload, *plan, {});
+  ASSERT_TRUE(result) << to_string(result.error());
+  const auto page = tree_page({"tree", {}}, workload, *plan, *result);
+  ASSERT_TRUE(page) << to_string(page.error());
+  const auto grants = records_of(*page)["parts"][0]["grants"];
+  ASSERT_EQ(grants["rows"].size(), plan->instances.size());
+  // By instance and colour, processors times ms: what is lent is what is borrowed.
+  std::map<std::string, std::int64_t> held;
+  for (const auto& piece : grants["pieces"])
+    held[grants["colours"][piece[5].get<std::size_t>()]] +=
+        piece[2].get<std::int64_t>() *
+        (piece[4].get<std::int64_t>() - piece[3].get<std::int64_t>());
+  EXPECT_GT(held["borrowed"], 0);
+  EXPECT_EQ(held["borrowed"], held["lent"]);
+}
+
+}  // namespace
+}  // namespace holon::cli
