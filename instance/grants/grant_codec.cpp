@@ -245,12 +245,12 @@ struct Writing {
 
 // ---- reading
 
-constexpr std::int64_t last_of(h::Source) {
-  return static_cast<std::int64_t>(h::Source::spare);
-}
-constexpr std::int64_t last_of(h::RecallMode) {
-  return static_cast<std::int64_t>(h::RecallMode::kill);
-}
+template <class Enum>
+constexpr Enum kLastOf{};
+template <>
+constexpr h::Source kLastOf<h::Source> = h::Source::spare;
+template <>
+constexpr h::RecallMode kLastOf<h::RecallMode> = h::RecallMode::kill;
 
 struct Reading {
   const json& in;
@@ -266,7 +266,7 @@ struct Reading {
       value = JobId(from.get<std::uint64_t>());
     } else if constexpr (std::is_enum_v<T>) {
       const auto number = from.get<std::int64_t>();
-      if (number < 0 || number > last_of(value))
+      if (number < 0 || number > static_cast<std::int64_t>(kLastOf<T>))
         throw json::other_error::create(501, "unknown kind", nullptr);
       value = static_cast<T>(number);
     } else if constexpr (std::is_same_v<T, h::Message>) {

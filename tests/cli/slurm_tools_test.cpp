@@ -12,6 +12,7 @@
 #include "cli/slurm/options.hpp"
 #include "cli/slurm/tools.hpp"
 #include "cli/slurm/words.hpp"
+#include "msg/queue.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 

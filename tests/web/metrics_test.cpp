@@ -37,9 +37,9 @@ nlohmann::json parsed_by_prometheus(const std::string& text) {
   while (out != nullptr && fgets(line, sizeof line, out) != nullptr) said += line;
   if (out != nullptr) pclose(out);
   std::filesystem::remove(name);
-  const auto json = nlohmann::json::parse(said, nullptr, false);
-  EXPECT_TRUE(json.is_object()) << said << "\n" << text;
-  return json;
+  const auto families = nlohmann::json::parse(said, nullptr, false);
+  EXPECT_TRUE(families.is_object()) << said << "\n" << text;
+  return families;
 }
 
 class Metrics : public ::testing::Test {

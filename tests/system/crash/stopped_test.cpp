@@ -14,11 +14,9 @@ namespace holon::system_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
 
 std::int64_t ms_since(Clock::time_point begin) {
-  return std::chrono::duration_cast<milliseconds>(Clock::now() - begin).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin).count();
 }
 
 void wait_until(Clock::time_point when) {
@@ -65,7 +63,7 @@ TEST(Stopped, AnArrayEndsWithItsLastTask) {
   ASSERT_EQ(brokers.size(), 1u);
   kill(brokers.front(), SIGSTOP);
   gated.end();
-  wait_until(Clock::now() + seconds(2));
+  wait_until(Clock::now() + std::chrono::seconds(2));
   const std::int64_t stopped_until = ms_since(begin);
   kill(brokers.front(), SIGCONT);
   sandbox.ok({"job", "wait", "1"});
@@ -89,7 +87,7 @@ TEST(Stopped, AJobThatEndedWithinTheLeaseOfItsChildHasItsOwnEnd) {
   for (const pid_t broker : brokers) kill(broker, SIGSTOP);
   gated.end();
   EXPECT_LT(ms_since(begin), 11'000) << "the job has not ended within the lease";
-  wait_until(Clock::now() + seconds(12));
+  wait_until(Clock::now() + std::chrono::seconds(12));
   for (const pid_t broker : brokers) kill(broker, SIGCONT);
   EXPECT_NE(sandbox.run({"job", "wait", "1"}).code, 0) << "the lease was over";
   const auto job = sandbox.json({"job", "info", "/1/1"});
