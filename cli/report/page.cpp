@@ -8,6 +8,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "cli/report/plain.hpp"
 #include "msg/job_filter.hpp"
 #include "resource/jobspec/base64.hpp"
 #include "web/details.hpp"
@@ -146,19 +147,6 @@ Json figures_json(const sim::PolicyRun& run) {
           {"sizes", sizes}};
 }
 
-std::string escaped_html(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '<')
-      safe += "&lt;";
-    else if (c == '&')
-      safe += "&amp;";
-    else
-      safe += c;
-  }
-  return safe;
-}
-
 }  // namespace
 
 std::size_t ReportPage::text(const std::string& words) {
@@ -242,6 +230,7 @@ void ReportPage::add(const ReportPart& part, const sim::PolicyRun& figures) {
 
 void ReportPage::add_figures(const sim::PolicyRun& figures) {
   figures_ += (figures_.empty() ? "" : ",") + dumped_json(figures_json(figures));
+  plain_rows_ += plain_row(figures);
 }
 
 Result<std::string> ReportPage::html() const {
@@ -275,6 +264,7 @@ Result<std::string> ReportPage::html() const {
       script->hash, style->hash, escaped_html(head_.title));
   page +=
       "<style>" + web::from_gzip(style->bytes) + "</style></head>\n<body><div id=\"app\"></div>\n";
+  page += plain_report(head_.title, head_.verdict, head_.facts, plain_rows_);
   page += "<script type=\"application/octet-stream\" id=\"frozen\">" +
           resource::to_base64(web::to_gzip(json, 9)) + "</script>\n";
   return page + "<script>" + web::from_gzip(script->bytes) + "</script></body></html>\n";

@@ -76,6 +76,7 @@ class ReportPage {
   std::vector<std::string> texts_ = {""};
   std::unordered_map<std::string, std::size_t> numbers_ = {{"", 0}};
   std::string parts_, figures_;  // JSON
+  std::string plain_rows_;       // HTML
 };
 
 }  // namespace holon::cli

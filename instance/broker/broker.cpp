@@ -463,10 +463,10 @@ void Broker::end_alone(const std::string& reason) {
 }
 
 void Broker::end_by_signal() {
+  if (is_lease_over()) return end_with_lease();
   const bool cut_off = parent_ && !parent_->is_up();
   if (cut_off) return end("the instance above was gone, and it was told to stop");
   if (!parent_ || !instance_) return end("it was told to stop");
-  if (is_lease_over()) return end_with_lease();
   end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
 }
 
