@@ -348,7 +348,6 @@ class JobManager {
   void preempt(const qmanager::Preempt& decision, Time now);
   void end_preempted(Time now);
   void note_given_place(ActiveJob& job, Time when);
-  bool is_to_give_place(const Lifecycle& life) const;
   Status restore_preemption(const ActiveJob& job, Time now);
   static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
@@ -512,9 +511,9 @@ class JobManager {
   std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
   void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
 
+  Journal& journal_;
   static constexpr std::uint16_t kFirstPass = 256;  // jobs
 
-  Journal& journal_;
   const InstanceClock& clock_;
   qmanager::Scheduler& scheduler_;
   const QueueGates& gates_;

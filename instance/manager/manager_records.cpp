@@ -90,8 +90,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   if (const std::string waits = job.life.state == JobState::cleanup ? end_waits_for(job) : "";
       !waits.empty())
     r.reason += (r.reason.empty() ? "" : "; ") + waits;
-  if (const auto& told = job.life.preemption;
-      told.by != 0 && job.life.state == JobState::run && is_to_give_place(job.life))
+  if (const auto& told = job.life.preemption; told.by != 0 && job.life.state == JobState::run)
     r.reason = fmt::format("{}: it is ended at {}{}", note_of_preemption(job.life),
                            time_text(clock_.wall(told.end), clock_.wall(told.end)),
                            told.requeue ? ", and waits for another run" : "");

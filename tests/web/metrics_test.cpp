@@ -42,7 +42,7 @@ nlohmann::json parsed_by_prometheus(const std::string& text) {
   return families;
 }
 
-class Metrics : public ::testing::Test {
+class OpenMetrics : public ::testing::Test {
  protected:
   void SetUp() override {
     if (std::system("/usr/bin/python3 -c 'import prometheus_client' 2> /dev/null") != 0)
@@ -50,7 +50,7 @@ class Metrics : public ::testing::Test {
   }
 };
 
-TEST_F(Metrics, AreOpenMetricsWithALineAnInstance) {
+TEST_F(OpenMetrics, AreOpenMetricsWithALineAnInstance) {
   Model model;
   auto root = part_with({waiting_job(1, 1'000), ended_job(2, {1'000, 2'000}, "n1", "FAILED")});
   root.node[0].pending = 1;
@@ -70,7 +70,7 @@ TEST_F(Metrics, AreOpenMetricsWithALineAnInstance) {
 }
 
 // The parser finds fault with what is none.
-TEST_F(Metrics, WouldNotBeTakenWithoutTheirEnd) {
+TEST_F(OpenMetrics, WouldNotBeTakenWithoutTheirEnd) {
   Model model;
   model.take("/", part_with({}), 5'000);
   std::string text = metrics_text(model);

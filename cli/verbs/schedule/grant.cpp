@@ -226,7 +226,7 @@ int verb_grant_recall(Invocation& call) {
   RecallArgs args;
   Parser parser("grant recall", "take back what a child has beyond its own");
   parser.required("CHILD", args.child, "the job that the child is: 3, /3")
-      .option("--grant", number_up_to(INT64_MAX, args.grant), "ID",
+      .option("--id", number_up_to(INT64_MAX, args.grant), "ID",
               "only what this grant holds; all of them unless given")
       .option(
           "--by",

@@ -222,40 +222,14 @@ bool serve(PreemptParts s, Claim& claim, Time now, Trying& trying) {
   return trying.reserve(*job, not_before) == Tried::reserved && !claim.victims.empty();
 }
 
-// Lets victims run on, to their own limits, whose places are not needed any more: the job has
-// started elsewhere, or is over. None is told to end a second time.
-void spare(PreemptParts s, const Claim& claim) {
-  for (const JobId id : claim.victims) {
-    Job* const victim = s.jobs().find(id);
-    if (victim == nullptr || victim->place != Job::Place::running ||
-        victim->preempted_for != claim.job)
-      continue;
-    victim->preempted_for = {};
-    const Time end = std::min(saturating_add(victim->started, s.queues().length_of(*victim)),
-                              s.plan().machine->horizon().end);
-    if (end > victim->planned_end && s.plan().machine->set_end(id, end)) moved_end(s, *victim, end);
-    freed(s);
-  }
-}
-
-bool is_to_start(PreemptParts s, JobId id) {
-  const Job* const job = std::as_const(s.jobs()).find(id);
-  return job != nullptr && job->place != Job::Place::running;
-}
-
 }  // namespace
 
 void serve_claims(PreemptParts s, Time now, Deciding& deciding) {
   if (s.preemption().claims.empty()) return;
   Trying trying(s, now, deciding);
   std::vector<Claim> claims = std::exchange(s.preemption().claims, {});
-  for (Claim& claim : claims) {
-    const bool goes_on = serve(s, claim, now, trying);
-    if (!is_to_start(s, claim.job))
-      spare(s, claim);
-    else if (goes_on)
-      s.preemption().claims.push_back(std::move(claim));
-  }
+  for (Claim& claim : claims)
+    if (serve(s, claim, now, trying)) s.preemption().claims.push_back(std::move(claim));
 }
 
 std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Trying& trying) {

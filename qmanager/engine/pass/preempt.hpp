@@ -7,7 +7,7 @@
 namespace holon::qmanager {
 
 using PreemptParts =
-    Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts, Preemption>;
+    Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts, Preemption>;
 
 // Starts jobs that wait for the ends of others as soon as there is room, before any other job is
 // looked at; until then their places are reserved for them.

@@ -271,59 +271,6 @@ TEST_F(JobManagerTest, WhosePlaceIsTakenIsCancelledOrComplete) {
   EXPECT_EQ(jobs().record(JobId(done))->preemptions, 0u);
 }
 
-TEST_F(JobManagerTest, AJobThatWasToldToEndRunsOnWhereNobodyNeedsItsPlaceAnyMore) {
-  preempt("requeue", 5'000);
-  const auto id = submit_running(
-      {.cores = 4, .limit = 60, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
-  const Time its_end = time_ + 60'000;
-  const auto urgent = submit({.cores = 4, .queue = "urgent"});
-  pass(0);
-  jobs().raise(JobId(urgent), "cancel", "a user says so", time_);
-  pass(1'000);
-  commit();
-  EXPECT_EQ(jobs().record(JobId(id))->reason, "");
-  EXPECT_EQ(jobs().plan(time_).front().when.end, its_end) << "planned to end with the grace";
-  for (const bool restarted : {false, true}) {
-    if (restarted) crash();
-    told();
-    pass(5'000);
-    EXPECT_THAT(told(), IsEmpty());
-    EXPECT_EQ(state(id), "RUN");
-    EXPECT_EQ(jobs().plan(time_).front().when.end, its_end);
-  }
-  end(id, 75);
-  EXPECT_THAT(told(), ElementsAre("FAILED 1")) << "long after it was told to end";
-}
-
-TEST_F(JobManagerTest, AJobThatEndsSinceItWasToldToRunsAgainThoughNobodyNeedsItsPlaceAnyMore) {
-  preempt("requeue", 5'000);
-  const auto id =
-      submit_running({.cores = 4, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
-  const auto urgent = submit({.cores = 4, .queue = "urgent"});
-  pass(0);
-  jobs().raise(JobId(urgent), "cancel", "a user says so", time_);
-  pass(1'000);
-  told();
-  end(id, 75);
-  EXPECT_THAT(told(), ElementsAre("again 1"));
-}
-
-TEST_F(JobManagerTest, ASuspendedJobWhosePlaceIsTakenIsResumedFirst) {
-  preempt("requeue", 5'000);
-  const auto id =
-      submit_running({.cores = 4, .wishes = R"({"preemptible":true,"checkpoint_signal":10})"});
-  ASSERT_TRUE(jobs().suspend({id}, true, time_));
-  submit({.cores = 4, .queue = "urgent"});
-  pass(0);
-  std::vector<std::string> names;
-  const auto events = life_->journal.events_of(JobId(id));
-  ASSERT_TRUE(events);
-  for (const Event& event : *events) names.emplace_back(name_of(event.body));
-  ASSERT_GE(names.size(), 3u);
-  EXPECT_THAT(std::vector(names.end() - 3, names.end()),
-              ElementsAre("suspend", "resume", "preempt"));
-}
-
 TEST_F(JobManagerTest, WithoutASignalItEndsAtOnceAndACancelStays) {
   preempt("requeue", 5'000);
   const auto first = submit_running({.cores = 4, .wishes = R"({"preemptible":true})"});
