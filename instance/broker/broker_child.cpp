@@ -11,10 +11,9 @@ namespace {
 // The longest that a parent's word about a lease is on its way; a difference beyond it means that
 // the end was moved.
 constexpr Duration kTransit = 1'000;
-// A broker that was stopped beyond its lease finds the ends of its jobs in its sockets when it goes
-// on. What agents have sent meanwhile is read within kToHear; a broker that is as late as kLate was
-// stopped.
-constexpr Duration kLate = 500, kToHear = 100;
+// What agents have sent before the lease was over is read within this time. A broker that was
+// stopped beyond its lease finds the ends of its jobs in its sockets when it goes on.
+constexpr Duration kToHear = 100;
 
 }  // namespace
 
@@ -76,14 +75,12 @@ bool Broker::is_lease_over() const {
 }
 
 // The jobs that ended in time have their own ends, not the lease's: what was sent about them is
-// heard first. The parent may move the lease meanwhile.
+// heard first. The lease may be moved meanwhile, which cancels this (watch_lease).
 void Broker::end_with_lease() {
   if (hearing_) return;
-  if (distance(instance_->identity.lease_end, reactor_.now()) < kLate)
-    return begin_end("timeout", "its time is over");
   hearing_ = reactor_.after(kToHear, [this] {
     hearing_.cancel();
-    if (is_lease_over()) begin_end("timeout", "its time is over");
+    begin_end("timeout", "its time is over");
   });
 }
 

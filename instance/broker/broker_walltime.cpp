@@ -52,12 +52,14 @@ void Broker::ask_beside(std::vector<std::string> command, const Walltime::Answer
 void Broker::move_walltime(Time end) {
   if (phase_ != Phase::up) return;
   const Time sooner = std::min(end, end_of_limit());
-  if (sooner <= reactor_.now())
+  if (sooner <= reactor_.now()) {
     spdlog::warn(
         fmt::format("{} leaves less than batch.margin: the instance ends", walltime_->name()));
+    return begin_end("timeout", "its time is over");
+  }
   watch_lease(sooner);
   if (read_only_) return;  // nothing can be written, so nothing changes
-  instance_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
+  instance_->set_lease(sooner, reactor_.now());
 }
 
 }  // namespace holon::instance
