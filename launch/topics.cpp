@@ -19,7 +19,7 @@ using holon::msg::repeated;
 using holon::msg::stream;
 using holon::msg::topic;
 
-constexpr std::array kTable = {
+constexpr std::array kTopicRows = {
     topic<msg::JoinRequest, msg::JoinReply>("agent.join", kInvitedAsk),
     topic<msg::VouchRequest, msg::Empty>("agent.vouch", kInvitedAsk),
     topic<msg::Hello, msg::Welcome>("agent.hello", repeated(kOwnerProves)),
@@ -44,11 +44,11 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const holon::msg::Topic> table() {
-  return kTable;
+  return kTopicRows;
 }
 
 transport::TopicGroup topics() {
-  return {"Agent", holon::msg::shapes_of(kTable)};
+  return {"Agent", holon::msg::shapes_of(kTopicRows)};
 }
 
 }  // namespace holon::launch

@@ -23,7 +23,7 @@
 namespace holon::msg {
 namespace {
 
-constexpr std::array kTable = {
+constexpr std::array kTopicRows = {
     topic<SubmitRequest, SubmitReply>("submit", kUsersChange),
     topic<GraphRequest, GraphReply>("submit.graph", kUsersChange),
     topic<JobsRequest, JobsReply>("jobs", ended(kUsersAsk, WhenEnded::job_list)),
@@ -88,11 +88,11 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Topic> table() {
-  return kTable;
+  return kTopicRows;
 }
 
 transport::TopicGroup topics() {
-  return {"", shapes_of(kTable)};
+  return {"", shapes_of(kTopicRows)};
 }
 
 }  // namespace holon::msg
