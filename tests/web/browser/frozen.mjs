@@ -61,9 +61,6 @@ for (const rows of ['jobs', 'users']) {
   await page.keyboard.press('r');
   await wait(`rows: ${rows}`, rows => window.holonTime.what?.includes(rows) && window.holonTime.data.bars.length > 0, rows);
 }
-const before = await page.evaluate(() => window.holonTime.window[1] - window.holonTime.window[0]);
-await page.keyboard.press('+');
-await wait('+ zooms', before => window.holonTime.window[1] - window.holonTime.window[0] < before, before);
 await page.evaluate(() => { const field = document.querySelector('#filter'); field.value = ''; field.dispatchEvent(new Event('input', { bubbles: true })); });
 await page.click('#tree button:not(.here)');
 await has('.list', 'inside');
