@@ -184,18 +184,37 @@ Status write_or_undo(const std::string& file, const std::string& layout, const R
   return {};
 }
 
+// Takes the indexes of lost tables out of the schema: beside one of them SQLite reads no table.
+void drop_lost_indexes(const std::string& file) {
+  try {
+    SQLite::Database db(file, SQLite::OPEN_READWRITE);
+    db.exec("PRAGMA writable_schema=ON");  // and what is wrong with the schema is passed over
+    db.exec(
+        "DELETE FROM sqlite_schema WHERE type = 'index' AND "
+        "tbl_name NOT IN (SELECT name FROM sqlite_schema WHERE type = 'table')");
+  } catch (const SQLite::Exception&) {
+    return;  // more is wrong with it
+  }
+}
+
+Status renew_pages(const std::string& file, SchemaMending& mending) {
+  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  if (auto made = make_tables(fresh, ""); !made) return made;
+  const auto renewal = renewal_of(file, schema_pages(image_of(fresh)));
+  return renewal.pages.empty() ? Status() : write_or_undo(file, layout_of(fresh), renewal, mending);
+}
+
 }  // namespace
 
 Result<SchemaMending> mend_schema(const std::string& file) {
   SchemaMending mending;
   mending.damage = damage_of_schema(file);
   if (mending.damage.empty()) return mending;
-  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-  if (auto made = make_tables(fresh, ""); !made) return tl::unexpected(made.error());
-  const auto renewal = renewal_of(file, schema_pages(image_of(fresh)));
-  if (renewal.pages.empty()) return mending;
-  if (auto done = write_or_undo(file, layout_of(fresh), renewal, mending); !done)
-    return tl::unexpected(done.error());
+  if (auto renewed = renew_pages(file, mending); !renewed) return tl::unexpected(renewed.error());
+  if (!mending.mended.empty()) return mending;
+  drop_lost_indexes(file);
+  // What is said of the schema now is what is still wrong with it.
+  if (const auto left = damage_of_schema(file); !left.empty()) mending.damage = left;
   return mending;
 }
 

@@ -20,8 +20,9 @@ struct SchemaMending {
 
 // Checks whether SQLite finds all tables of a journal. If not, rewrites the one damaged page of the
 // schema, provided `file` then has, and has kept, the layout of a new journal; if no page of the
-// schema is damaged, rewrites the number of pages that the file says it has. Otherwise `file` is
-// unchanged. REQUIRES: nobody has the database open. Errors: system (`file` cannot be written);
+// schema is damaged, rewrites the number of pages that the file says it has. Otherwise indexes
+// whose tables are lost are taken out, so that SQLite reads the other tables; `damage` says what is
+// missing. REQUIRES: nobody has the database open. Errors: system (`file` cannot be written);
 // throws what SQLiteCpp and the filesystem throw.
 Result<SchemaMending> mend_schema(const std::string& file);
 

@@ -72,6 +72,10 @@ await accessible('report 600');
 // ---- policies: who won ----
 await open(policies, 1280, 720);
 await has('#detail', 'won');
+const span = () => page.evaluate(() => window.holonTime.window[1] - window.holonTime.window[0]);
+const before = await span();
+await page.keyboard.press('+');
+check('+ zooms', await span() < before, [before, await span()]);
 check('a part a policy', (await page.$$('#tree button')).length === 3, await text('#tree'));
 check('the figures behind', /utilization/.test(await text('.figures')) && (await page.$$('.figures tbody tr')).length >= 3, await text('.figures'));
 const lengths = await page.$$eval('.sizes tr', rows => rows.map(row => [row.querySelector('i').getBoundingClientRect().width, row.lastElementChild.innerText]));
