@@ -24,6 +24,7 @@
 #include "msg/audit.hpp"
 #include "msg/config.hpp"
 #include "msg/events.hpp"
+#include "msg/grant.hpp"
 #include "msg/graph.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
@@ -197,6 +198,22 @@ class Client {
   Result<msg::ReservationsReply> reservations();
   // Cancels reservations. Errors: not_found (one that is over).
   Status unreserve(const msg::UnreserveRequest& request);
+
+  // ---- grants that move ----
+
+  // What this path's instance holds from above, and what it has given on.
+  Result<msg::GrantReply> grants();
+  // Asks the instance above for more, and waits until that is here, planned or refused. Errors:
+  // unsatisfiable (it gets none, and why), unsupported (of a root), busy (too many asks are open),
+  // disconnected.
+  Result<msg::GrantAnswer> ask_grant(const msg::GrantAsk& request);
+  // Gives back what is extra once nothing runs there. Errors: not_found (there is nothing).
+  Status release_grant(const msg::GrantRelease& request);
+  // Asks a child for what it has beyond its own; a harder recall takes the place of an open one.
+  // Errors: not_found (it has nothing), busy (what is to be ended by force is on its way to it).
+  Status recall_grant(const msg::GrantRecall& request);
+  // The last entries of the journal about grants. Errors: out_of_range (the limit).
+  Result<msg::GrantHistory> grant_history(const msg::GrantHistoryRequest& request);
 
   // ---- streams: `on_item` returns false to leave early ----
 

@@ -45,12 +45,39 @@ void put(std::vector<Holding>& all, Holding added) {
   sort_holdings(all);
 }
 
+// Why they were asked back stays known while they go.
+void change(std::vector<Holding>& all, const Units& units, State state) {
+  for (Holding& part : cut(all, units)) {
+    part.state = state;
+    put(all, std::move(part));
+  }
+}
 void change(std::vector<Holding>& all, const Units& units, State state, const std::string& why) {
   for (Holding& part : cut(all, units)) {
     part.state = state;
     part.why = why;
     put(all, std::move(part));
   }
+}
+
+// ---- open recalls
+
+// What is on its way already is asked for again by a recall that is harder.
+void open_recall(Link& link, Recall recall) {
+  recall.units = common(in_hand(link), recall.units);
+  if (recall.units.empty()) return;
+  for (Holding& part : cut(link.holdings, recall.units)) {
+    if (part.state == State::held) part.state = State::asked_back;
+    part.why = recall.why;
+    put(link.holdings, std::move(part));
+  }
+  std::erase_if(link.recalls, [&](const Recall& open) { return is_within(open, recall); });
+  link.recalls.push_back(std::move(recall));
+}
+
+void close_recalls(Link& link, const Units& units) {
+  for (Recall& open : link.recalls) open.units = without(open.units, units);
+  std::erase_if(link.recalls, [](const Recall& open) { return open.units.empty(); });
 }
 
 Holding brought_by(const Extend& extend, Peer peer, State state) {
@@ -75,7 +102,9 @@ void lend(Link& link, const Release& release) {
   if (release.back_at != kTimeMax) link.loans.push_back({release.units, release.back_at});
 }
 
+// A later answer to the same takes the place of the one before: a promise is kept or broken.
 void keep_answer(Link& link, Op op, Message answer) {
+  std::erase_if(link.kept, [op](const Kept& kept) { return kept.op == op; });
   link.kept.push_back({op, std::move(answer)});
   if (link.kept.size() > kKeptAnswers) link.kept.erase(link.kept.begin());
 }
@@ -144,7 +173,8 @@ struct Applying {
       return {};
     }
     pay_back(link.loans, extend.units);
-    change(link.holdings, extend.units, State::held, "");
+    change(link.holdings, extend.units, State::held);
+    close_recalls(link, extend.replaces);
     change(link.holdings, extend.replaces, State::lost, "replaced by a spare");
     return {};
   }
@@ -155,6 +185,7 @@ struct Applying {
     ++up().epoch;
     put(up().holdings, brought_by(e.extend, kParent, State::held));
     cut(up().holdings, e.extend.replaces);
+    close_recalls(up(), e.extend.replaces);
     pay_back(up().loans, e.extend.units);
     book.busy = without(book.busy, e.extend.replaces);
     keep_answer(up(), e.extend.op, Taken{e.extend.op});
@@ -168,36 +199,31 @@ struct Applying {
   }
 
   Status operator()(const entry::AskedBack& e) {
-    Link& link = book.links[e.peer];
-    change(link.holdings, common(units_in(link, State::held), e.recall.units), State::asked_back,
-           e.recall.why);
-    if (e.peer == kParent) return {};
-    number(e.recall.op);
-    link.recalling = e.recall;
+    open_recall(book.links[e.peer], e.recall);
+    if (e.peer != kParent) number(e.recall.op);
     return {};
   }
   Status operator()(const entry::Draining& e) {
     Link& link = book.links[e.peer];
-    if (!are_all(link, e.units, {State::held, State::asked_back, State::draining}))
-      return wrong_entry("a drain of units that are not held");
-    change(link.holdings, e.units, State::draining, "");
+    if (!has_all(in_hand(link), e.units)) return wrong_entry("a drain of units that are not held");
+    change(link.holdings, e.units, State::draining);
     return {};
   }
   Status operator()(const entry::Released& e) {
     const Release& release = e.release;
     if (up().releasing) return wrong_entry("two releases in flight");
     if (release.from != up().epoch) return wrong_entry("a release from another epoch");
-    if (!are_all(up(), release.units, {State::held, State::asked_back, State::draining}) ||
+    if (release.units.empty() || !has_all(in_hand(up()), release.units) ||
         !have_none_in_common(all_of(book.busy, given_by(book)), release.units))
       return wrong_entry("a release of units that are not free of work");
-    change(up().holdings, release.units, State::returned, "");
+    change(up().holdings, release.units, State::returned);
     up().releasing = release;
     number(release.op);
     return {};
   }
   Status operator()(const entry::RolledBack& e) {
     if (!up().releasing || up().releasing->op != e.op) return wrong_entry("no such release");
-    change(up().holdings, up().releasing->units, State::draining, "");
+    change(up().holdings, up().releasing->units, State::draining);
     up().releasing.reset();
     return {};
   }
@@ -205,11 +231,11 @@ struct Applying {
     Link& link = book.links[e.child];
     if (e.release.from != link.epoch || link.extending)
       return wrong_entry("a release from another epoch");
-    if (!are_all(link, e.release.units, {State::held, State::asked_back, State::draining}))
+    if (e.release.units.empty() || !has_all(in_hand(link), e.release.units))
       return wrong_entry("a release of units that are not held");
     ++link.epoch;
-    change(link.holdings, e.release.units, State::returned, "");
-    forget_recall(link);
+    change(link.holdings, e.release.units, State::returned);
+    close_recalls(link, e.release.units);
     lend(link, e.release);
     keep_answer(link, e.release.op, Ack{e.release.op});
     return {};
@@ -218,6 +244,7 @@ struct Applying {
     if (!up().releasing || up().releasing->op != e.op) return wrong_entry("no such release");
     ++up().epoch;
     cut(up().holdings, up().releasing->units);
+    close_recalls(up(), up().releasing->units);
     lend(up(), *up().releasing);
     up().releasing.reset();
     return {};
@@ -229,7 +256,7 @@ struct Applying {
     link.epoch = link.fence = e.epoch;
     change(link.holdings, units_of(link), State::lost, e.why);
     link.extending.reset();
-    link.recalling.reset();
+    link.recalls.clear();
     link.loans.clear();
     return {};
   }
@@ -238,6 +265,7 @@ struct Applying {
     const Units taken = units_of(up());
     up().epoch = e.epoch;
     up().holdings.clear();
+    up().recalls.clear();
     up().loans.clear();
     up().releasing.reset();
     book.busy = without(book.busy, taken);
@@ -267,11 +295,6 @@ struct Applying {
   Status operator()(const entry::Over& e) {
     if (e.child == kParent || book.links.erase(e.child) == 0) return wrong_entry("no such child");
     return {};
-  }
-
-  static void forget_recall(Link& link) {
-    if (units_in(link, State::asked_back).empty() && units_in(link, State::draining).empty())
-      link.recalling.reset();
   }
 };
 
@@ -330,6 +353,17 @@ Time until_of(const Book& book, const Units& units) {
   for (const Holding& holding : link_to(book, kParent).holdings)
     if (!have_none_in_common(holding.units, units)) first = std::min(first, holding.until);
   return first;
+}
+
+Units in_hand(const Link& link) {
+  return all_of(units_in(link, State::held),
+                all_of(units_in(link, State::asked_back), units_in(link, State::draining)));
+}
+
+bool is_within(const Recall& recall, const Recall& other) {
+  const bool as_hard =
+      recall.mode < other.mode || (recall.mode == other.mode && other.by <= recall.by);
+  return as_hard && has_all(other.units, recall.units);
 }
 
 Units to_clear(const Link& link) {

@@ -32,7 +32,7 @@ struct Link {
   std::vector<Holding> holdings{};
   std::optional<Extend> extending{};   // the parent's end: not answered yet
   std::optional<Release> releasing{};  // the child's end: not acknowledged yet
-  std::optional<Recall> recalling{};   // the parent's end: the last one, while units are asked back
+  std::vector<Recall> recalls{};       // open, oldest first, each with the units not yet back
   std::vector<Kept> kept{};            // the last kKeptAnswers, oldest first
   std::vector<Due> loans{};            // what the child has lent: given back, to come again
   Lease lease;                         // as last told; op 0: never
@@ -161,6 +161,10 @@ Units given_by(const Book& book);
 Units free_in(const Book& book);
 // When the first of these units must be back; kTimeMax: never.
 Time until_of(const Book& book, const Units& units);
+// Held, asked back or not: the units that are neither in flight nor lost.
+Units in_hand(const Link& link);
+// Does the other recall ask for as much at least: its units among them, no later and no softer?
+bool is_within(const Recall& recall, const Recall& other);
 // What the agents have to see the last process of the child leave: returned or lost.
 Units to_clear(const Link& link);
 const Kept* kept_answer(const Link& link, Op op);

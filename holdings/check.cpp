@@ -11,6 +11,19 @@ using Found = std::optional<Breach>;
 
 // ---- one book
 
+// An open recall is about what is on its way back.
+Found check_recalls(const Member& member) {
+  for (const auto& [peer, link] : member.book.links) {
+    const Units going =
+        all_of(units_in(link, State::asked_back),
+               all_of(units_in(link, State::draining), units_in(link, State::returned)));
+    for (const Recall& open : link.recalls)
+      if (const Units kept = without(open.units, going); !kept.empty())
+        return Breach{3, member.path, "units " + kept.str() + " are asked back, and stay"};
+  }
+  return std::nullopt;
+}
+
 Found check_book(const Member& member) {
   const Book& book = member.book;
   const auto breach = [&](int invariant, std::string what) {
@@ -36,7 +49,7 @@ Found check_book(const Member& member) {
   if (!has_all(mine, book.busy)) return breach(1, "its jobs have units that it does not hold");
   if (const Units twice = common(book.busy, given); !twice.empty())
     return breach(1, "units " + twice.str() + " are given while a job has them");
-  return std::nullopt;
+  return check_recalls(member);
 }
 
 // ---- the two ends of a link

@@ -49,9 +49,10 @@ Result<Turn> extend(const Book& book, Peer child, Extend wanted) {
 
 Result<Turn> recall(const Book& book, Peer child, Recall wanted) {
   const Link& link = link_to(book, child);
-  if (link.recalling) return fail(Errc::busy, "another recall is open");
-  if (wanted.units.empty() || !has_all(units_in(link, State::held), wanted.units))
+  if (wanted.units.empty() || !has_all(in_hand(link), wanted.units))
     return not_so("the child does not hold all of them", wanted.units);
+  const auto says_it = [&](const Recall& open) { return is_within(wanted, open); };
+  if (std::any_of(link.recalls.begin(), link.recalls.end(), says_it)) return Turn{};
   wanted.op = book.last_op + 1;
   return Turn{{entry::AskedBack{child, wanted}}, {{child, wanted}}, {}};
 }
@@ -86,8 +87,10 @@ Turn lease(const Book& book, Peer child, Time until) {
 }
 
 Turn answer(const Book& book, Peer child, Op ask, Message promise_or_no) {
-  if (const Kept* kept = kept_answer(link_to(book, child), ask))
-    return {{}, {{child, kept->answer}}, {}};
+  const Kept* const kept = kept_answer(link_to(book, child), ask);
+  const bool is_news = kept == nullptr || (std::holds_alternative<No>(promise_or_no) &&
+                                           !std::holds_alternative<No>(kept->answer));
+  if (!is_news) return {{}, {{child, kept->answer}}, {}};
   return {{entry::Answered{child, ask, promise_or_no}}, {{child, promise_or_no}}, {}};
 }
 
@@ -110,9 +113,7 @@ Result<Turn> drain(const Book& book, const Units& units) {
 Result<Turn> release(const Book& book, Release wanted) {
   const Link& up = link_to(book, kParent);
   if (up.releasing) return fail(Errc::busy, "another release is in flight");
-  const Units held = all_of(units_in(up, State::held),
-                            all_of(units_in(up, State::asked_back), units_in(up, State::draining)));
-  if (wanted.units.empty() || !has_all(held, wanted.units))
+  if (wanted.units.empty() || !has_all(in_hand(up), wanted.units))
     return not_so("not all of them are held", wanted.units);
   if (!have_none_in_common(all_of(book.busy, given_by(book)), wanted.units))
     return not_so("a job or a child still has some of them", wanted.units);

@@ -46,7 +46,9 @@ Result<Book> commit(const Book& book, const Turn& turn);
 // Gives units that are free. `op` and `from` of `wanted` are filled in. until and notice must nest:
 // no later and no longer than those of the units themselves.
 Result<Turn> extend(const Book& book, Peer child, Extend wanted);
-// Asks for units back. REQUIRES nothing of the child: it answers with `will` at once.
+// Asks for units back. REQUIRES nothing of the child: it answers with `will` at once. Units that
+// are asked back already may be asked for again, sooner or harder; nothing happens if an open
+// recall says as much.
 Result<Turn> recall(const Book& book, Peer child, Recall wanted);
 // Takes all that a child beyond reach holds. The units are free only once they are gone().
 Turn fence(const Book& book, Peer child, const std::string& why);
@@ -58,7 +60,8 @@ Result<Turn> begin(const Book& book, Peer child, const Units& units, Time until)
 Result<Turn> over(const Book& book, Peer child);
 // Tells the child when its lease ends.
 Turn lease(const Book& book, Peer child, Time until);
-// Answers an ask that gets no units now: with a Promise or a No.
+// Answers an ask that gets no units now: with a Promise, or with a No, which is the last word. Else
+// the answer that was given stays.
 Turn answer(const Book& book, Peer child, Op ask, Message promise_or_no);
 
 // ---- what a child decides

@@ -44,18 +44,25 @@ struct FromParent {
     return "";
   }
 
-  // What is busy comes by the deadline, the rest now. Units that are not held are on their way.
+  // What is busy comes by the deadline, the rest now. Units that are not in hand are on their way.
   Turn operator()(const Recall& m) const {
-    const Units mine = common(units_in(up, State::held), m.units);
+    Recall mine = m;
+    mine.units = common(in_hand(up), m.units);
     Will will{m.op, {}};
-    const Units idle = common(free_in(book), mine);
-    if (!idle.empty()) will.units.push_back({idle, now});
-    if (const Units later = without(mine, idle); !later.empty())
-      will.units.push_back({later, m.by});
+    const Units in_use = common(mine.units, all_of(book.busy, given_by(book)));
+    if (const Units idle = without(mine.units, in_use); !idle.empty())
+      will.units.push_back({idle, now});
+    if (!in_use.empty()) will.units.push_back({in_use, m.by});
     Turn turn;
-    if (!mine.empty()) turn.entries.push_back(entry::AskedBack{kParent, m});
+    if (!mine.units.empty() && !knows(mine)) turn.entries.push_back(entry::AskedBack{kParent, m});
     turn.sent.push_back({kParent, will});
     return turn;
+  }
+  // One that comes again has another deadline by a hair, as its time to go was counted anew.
+  bool knows(const Recall& recall) const {
+    return std::any_of(up.recalls.begin(), up.recalls.end(), [&](const Recall& open) {
+      return open.op == recall.op || is_within(recall, open);
+    });
   }
 
   Turn operator()(const Ack& m) const {
@@ -118,7 +125,7 @@ struct FromChild {
     turn.heard = m;
     turn.sent.push_back({child, Welcome{link.epoch}});
     if (link.extending) turn.sent.push_back({child, *link.extending});
-    if (link.recalling) turn.sent.push_back({child, *link.recalling});
+    for (const Recall& open : link.recalls) turn.sent.push_back({child, open});
     if (link.lease.op != 0) turn.sent.push_back({child, link.lease});
     return turn;
   }
@@ -133,20 +140,21 @@ struct FromChild {
     Units coming;
     for (const Due& due : m.units) coming = all_of(coming, due.units);
     coming = common(units_in(link, State::asked_back), coming);
-    if (!link.recalling || link.recalling->op != m.op || coming.empty()) return {{}, {}, m};
+    const auto answers = [&](const Recall& open) { return open.op == m.op; };
+    if (coming.empty() || std::none_of(link.recalls.begin(), link.recalls.end(), answers))
+      return {{}, {}, m};
     return {{entry::Draining{child, coming}}, {}, m};
   }
   Turn operator()(const Release& m) const {
     if (const Kept* kept = kept_answer(link, m.op)) return {{}, {{child, kept->answer}}, {}};
     if (m.from < link.fence)
       return {{}, {{child, Fenced{link.fence, "it was beyond reach for too long"}}}, {}};
-    const Units held = all_of(units_in(link, State::held), all_of(units_in(link, State::asked_back),
-                                                                  units_in(link, State::draining)));
     // The child has settled an extend of which the answer is still to come. The release would fit
     // once it is there: a copy of it that comes then must not be taken, so the answer is kept.
     if (link.extending && m.from == link.epoch + 1)
       return {{entry::Answered{child, m.op, Stale{m.op}}}, {{child, Stale{m.op}}}, {}};
-    if (m.from != link.epoch || link.extending || m.units.empty() || !has_all(held, m.units))
+    if (m.from != link.epoch || link.extending || m.units.empty() ||
+        !has_all(in_hand(link), m.units))
       return {{}, {{child, Stale{m.op}}}, {}};
     return {{entry::Returned{child, m}}, {{child, Ack{m.op}}}, {}};
   }

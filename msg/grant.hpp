@@ -71,7 +71,7 @@ struct GrantHistoryRequest {
 struct GrantEvent {
   std::int64_t time = 0;
   std::string name;   // offered, took, settled, released, returned, gone, ...
-  std::string entry;  // JSON
+  std::string entry;  // JSON; times by the wall clock, in ms
   HOLON_FIELDS(time, name, entry)
 };
 struct GrantHistory {
@@ -80,11 +80,12 @@ struct GrantHistory {
 };
 
 // "grant" (both ways between parent and child): one message of holdings/, with times as ms from
-// now; answered with Empty once journalled.
+// when it was sent; answered with Empty once journalled.
 struct GrantMessage {
-  std::string message;  // JSON
-  std::string jgf;      // with an extend: the units, as in Grant
-  HOLON_FIELDS(message, jgf)
+  std::string message;    // JSON
+  std::string jgf;        // with an extend: the units, as in Grant
+  std::int64_t sent = 0;  // by the sender's wall clock
+  HOLON_FIELDS(message, jgf, sent)
 };
 
 }  // namespace holon::msg

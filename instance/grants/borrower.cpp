@@ -54,10 +54,11 @@ void Borrower::write_and_send(const h::Turn& turn, Time now) {
 }
 
 void Borrower::connected() {
-  if (uses_.book.up().holdings.empty() && asked_.empty()) return;
+  if (uses_.book.up().holdings.empty() && asked_.empty() && promised_.empty()) return;
   uses_.after_commit.add([this] {
     for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
     for (const auto& [op, asked] : asked_) send_(asked.ask);
+    for (const auto& [op, promised] : promised_) send_(promised.ask);  // it may be broken by now
   });
 }
 
@@ -86,6 +87,12 @@ void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer) {
   });
 }
 
+std::vector<Time> Borrower::promised() const {
+  std::vector<Time> all;
+  for (const auto& [op, promised] : promised_) all.push_back(promised.at);
+  return all;
+}
+
 void Borrower::hear(const h::Message& message, Time now) {
   if (const auto* no = std::get_if<h::No>(&message)) {
     promised_.erase(no->op);
@@ -93,7 +100,11 @@ void Borrower::hear(const h::Message& message, Time now) {
                   fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)));
   }
   if (const auto* promise = std::get_if<h::Promise>(&message)) {
-    promised_[promise->op] = promise->at;
+    if (const auto asked = asked_.find(promise->op); asked != asked_.end())
+      promised_[promise->op].ask = asked->second.ask;
+    else if (!promised_.contains(promise->op))
+      return;
+    promised_[promise->op].at = promise->at;
     msg::GrantAnswer later;
     later.at = promise->at == kTimeMax ? 0 : uses_.jobs.clock().wall(std::max(promise->at, now));
     later.epoch = uses_.book.up().epoch;
@@ -115,12 +126,10 @@ Status Borrower::grow(const h::Extend& extend, const std::string& jgf) {
   if (!kept || !*kept) return fail(Errc::system, "its resources are not in its journal");
   auto text = text_with(**kept, *part);
   if (!text) return tl::unexpected(text.error());
+  const h::Units before = units_in(store.graph());
   if (auto grown = store.grow(*part); !grown) return grown;
-  h::Units here;
-  for (const auto unit : extend.units.ids())
-    if (store.graph().find_uniq(static_cast<std::int64_t>(unit))) here.insert(unit);
-  if (here != extend.units) {
-    shrink(here);
+  if (const h::Units came = without(units_in(store.graph()), before); came != extend.units) {
+    leave(came);
     return fail(Errc::protocol, "the units have other numbers here");
   }
   for (const auto unit : extend.units.ids())
@@ -134,6 +143,10 @@ void Borrower::shrink(const h::Units& units) {
   const auto kept = uses_.journal.meta("resources.text");
   if (kept && *kept)
     if (auto text = text_without(**kept, units)) uses_.journal.set_meta("resources.text", *text);
+  leave(units);
+}
+
+void Borrower::leave(const h::Units& units) {
   for (const auto unit : units.ids())
     if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
       static_cast<void>(uses_.store.shrink(uses_.store.graph().path(*v)));
@@ -142,9 +155,6 @@ void Borrower::shrink(const h::Units& units) {
 
 void Borrower::receive(const h::Message& message, const std::string& jgf, Time now) {
   if (!begin(now)) return;
-  if (const auto* recall = std::get_if<h::Recall>(&message);
-      recall != nullptr && recall->mode == h::RecallMode::kill)
-    kills_[recall->op] = {recall->units, recall->by, recall->why};
   h::Turn turn = h::receive(uses_.book.book(), h::kParent, message, now);
   const h::Units acknowledged = std::holds_alternative<h::Ack>(message) && uses_.book.up().releasing
                                     ? uses_.book.up().releasing->units
@@ -160,13 +170,17 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
       turn.entries.back() = he::Declined{*extend, why};
       turn.sent = {{h::kParent, h::Refused{extend->op, why}}};
     }
+  const auto* declined =
+      turn.entries.empty() ? nullptr : std::get_if<he::Declined>(&turn.entries.back());
+  const std::string why_not = declined == nullptr ? "" : declined->why;
   const bool is_acknowledged = !turn.entries.empty() && !acknowledged.empty();
   write_and_send(turn, now);
-  if (is_acknowledged) {
-    shrink(acknowledged);
-    for (auto& [op, kill] : kills_) kill.units = without(kill.units, acknowledged);
-  }
+  if (is_acknowledged) shrink(acknowledged);
   if (turn.heard) hear(*turn.heard, now);
+  if (!why_not.empty()) {
+    promised_.erase(extend->answers);
+    answer(extend->answers, fail(Errc::unsatisfiable, "what came was not taken: " + why_not));
+  }
   if (!took) return;
   promised_.erase(extend->answers);
   const auto counts = count(uses_.store.graph(), extend->units);
@@ -218,52 +232,70 @@ bool Borrower::is_idle(const h::Units& units) const {
   });
 }
 
-void Borrower::kill_there(const Kill& kill, Time now) {
+// Grants are passed over: the lender asks the child for them, as hard as they are asked for here.
+void Borrower::kill_there(const h::Recall& recall, Time now) {
   std::set<JobId> jobs;
-  for (const auto unit : kill.units.ids())
+  for (const auto unit : recall.units.ids())
     if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
       for (const JobId job : uses_.store.jobs_at(*v)) jobs.insert(job);
   for (const JobId job : jobs)
     if (const ActiveJob* known = uses_.jobs.find(job);
-        known != nullptr && known->life.state == JobState::run)
-      uses_.jobs.raise(job, "node-failure",
-                       fmt::format("what it ran on went back to the instance above: {}", kill.why),
-                       now);
+        known != nullptr && known->life.state == JobState::run &&
+        known->submission->wishes.grant_to.value() == 0)
+      uses_.jobs.raise(
+          job, "node-failure",
+          fmt::format("what it ran on went back to the instance above: {}", recall.why), now);
 }
 
 std::optional<Time> Borrower::turn(Time now) {
-  std::optional<Time> next;
-  std::vector<h::Holding> holdings = uses_.book.up().holdings;
-  for (const h::Holding& holding : holdings) {
-    if (holding.source == h::Source::owned) continue;
-    if (holding.state == h::State::held) {
-      if (holding.until == kTimeMax) continue;
-      if (holding.until > now)
-        next = earlier_of(next, holding.until);
-      else if (const auto over = h::drain(uses_.book.book(), holding.units))
-        write_and_send(*over, now);
-    }
-  }
-  holdings = uses_.book.up().holdings;
-  for (const h::Holding& holding : holdings)
+  std::optional<Time> next = drain_what_is_over(now);
+  for (const h::Holding& holding : uses_.book.up().holdings)
     if (goes_back(holding)) drain(holding.units);
-  for (auto at = kills_.begin(); at != kills_.end();) {
-    if (at->second.by > now) {
-      next = earlier_of(next, at->second.by);
-      ++at;
+  if (const auto due = end_what_is_recalled(now)) next = earlier_of(next, *due);
+  release_what_is_idle(now);
+  return next;
+}
+
+std::optional<Time> Borrower::drain_what_is_over(Time now) {
+  std::optional<Time> next;
+  h::Units over;
+  for (const h::Holding& holding : uses_.book.up().holdings) {
+    if (holding.source == h::Source::owned || holding.state != h::State::held ||
+        holding.until == kTimeMax)
       continue;
-    }
-    kill_there(at->second, now);
-    at = kills_.erase(at);
+    if (holding.until > now)
+      next = earlier_of(next, holding.until);
+    else
+      over = h::all_of(over, holding.units);
   }
-  for (const h::Holding& holding : holdings) {
-    if (uses_.book.up().releasing) break;
-    if (!goes_back(holding) || holding.state == h::State::returned || !is_idle(holding.units))
-      continue;
-    if (const auto back = h::release(uses_.book.book(), {.units = holding.units}))
-      write_and_send(*back, now);
+  if (over.empty()) return next;
+  if (const auto drained = h::drain(uses_.book.book(), over)) write_and_send(*drained, now);
+  return next;
+}
+
+// The book has what is recalled until it is back: a job that began just before is ended, too.
+std::optional<Time> Borrower::end_what_is_recalled(Time now) {
+  std::optional<Time> next;
+  const std::vector<h::Recall> recalls =
+      uses_.book.up().recalls;  // the end of a job may close some
+  for (const h::Recall& recall : recalls) {
+    if (recall.mode != h::RecallMode::kill) continue;
+    if (recall.by > now)
+      next = earlier_of(next, recall.by);
+    else
+      kill_there(recall, now);
   }
   return next;
+}
+
+// What came together goes together, one after the other.
+void Borrower::release_what_is_idle(Time now) {
+  if (uses_.book.up().releasing) return;
+  for (const h::Holding& holding : uses_.book.up().holdings) {
+    if (!goes_back(holding) || !is_idle(holding.units)) continue;
+    const auto back = h::release(uses_.book.book(), {.units = holding.units});
+    if (back) return write_and_send(*back, now);
+  }
 }
 
 }  // namespace holon::instance

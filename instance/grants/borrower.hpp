@@ -7,7 +7,9 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/units.hpp"
@@ -47,28 +49,30 @@ class Borrower {
   // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
   std::optional<Time> turn(Time now);
 
-  bool has_asked() const { return has_parent_; }
   void has_parent(bool has) { has_parent_ = has; }
   // When what was asked for is planned to come; kTimeMax: not known.
-  const std::map<holdings::Op, Time>& promised() const { return promised_; }
+  std::vector<Time> promised() const;
 
  private:
   struct Asked {
     holdings::Ask ask;
     transport::Request request;
   };
-  struct Kill {
-    holdings::Units units;
-    Time by = 0;
-    std::string why;
+  struct Promised {
+    holdings::Ask ask;
+    Time at = 0;
   };
   bool begin(Time now);
   void write_and_send(const holdings::Turn& turn, Time now);
   Status grow(const holdings::Extend& extend, const std::string& jgf);
   void shrink(const holdings::Units& units);
+  void leave(const holdings::Units& units);
   void drain(const holdings::Units& units);
   bool is_idle(const holdings::Units& units) const;
-  void kill_there(const Kill& kill, Time now);
+  void kill_there(const holdings::Recall& recall, Time now);
+  std::optional<Time> drain_what_is_over(Time now);
+  std::optional<Time> end_what_is_recalled(Time now);
+  void release_what_is_idle(Time now);
   void hear(const holdings::Message& message, Time now);
   void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer);
 
@@ -76,8 +80,7 @@ class Borrower {
   const Send send_;
   bool has_parent_ = false;
   std::map<holdings::Op, Asked> asked_;
-  std::map<holdings::Op, Time> promised_;
-  std::map<holdings::Op, Kill> kills_;  // by the recall; it is sent again after each hello
+  std::map<holdings::Op, Promised> promised_;
 };
 
 }  // namespace holon::instance

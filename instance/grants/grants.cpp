@@ -10,6 +10,14 @@ namespace holon::instance {
 
 namespace h = holdings;
 
+namespace {
+
+// A message tells times as what is left of them when it was sent. How long it lay unread is what
+// the wall clocks of two machines say; they may differ, and are believed no further than this.
+constexpr Duration kUnread = 60'000;
+
+}  // namespace
+
 Grants::Grants(Uses uses)
     : uses_(uses),
       book_(uses.journal, uses.parent == nullptr),
@@ -18,7 +26,8 @@ Grants::Grants(Uses uses)
       borrower_({uses.identity, uses.journal, uses.store, uses.jobs, book_, uses.after_commit},
                 [this](const h::Message& message) {
                   if (uses_.parent == nullptr) return;
-                  const msg::GrantMessage told{text_of(message, uses_.clock.now()), {}};
+                  const Time now = uses_.clock.now();
+                  const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
                   uses_.parent->tell("grant", transport::pack(told));
                 }) {
   borrower_.has_parent(uses.parent != nullptr);
@@ -50,7 +59,9 @@ std::string Grants::awaited() const {
 void Grants::take(const transport::Request& request, Time now) {
   const auto told = transport::unpack<msg::GrantMessage>(request.payload());
   if (!told) return request.fail(told.error());
-  const auto message = parse_message(told->message, now);
+  const Duration unread =
+      told->sent == 0 ? 0 : std::clamp<Duration>(uses_.clock.wall(now) - told->sent, 0, kUnread);
+  const auto message = parse_message(told->message, now - unread);
   if (!message) return request.fail(message.error());
   if (const auto child = uses_.children.child_at(request.peer()))
     lender_.receive(*child, *message, now);
@@ -104,21 +115,21 @@ msg::GrantReply Grants::show() const {
     if (child != h::kParent)
       for (const h::Holding& holding : link.holdings)
         reply.given.push_back(part_of(holding, uses_.jobs.path_of(child), child));
-  for (const auto& [op, when] : borrower_.promised())
+  for (const Time when : borrower_.promised())
     reply.promised.push_back(when == kTimeMax ? 0 : uses_.jobs.clock().wall(when));
   return reply;
 }
 
 Result<msg::GrantHistory> Grants::history(std::uint64_t limit) const {
-  auto rows = uses_.journal.grant_entries(0);
+  const auto rows = uses_.journal.last_grant_entries(static_cast<std::int64_t>(limit));
   if (!rows) return tl::unexpected(rows.error());
-  if (rows->size() > limit)
-    rows->erase(rows->begin(), rows->end() - static_cast<std::ptrdiff_t>(limit));
   msg::GrantHistory history;
+  const auto& clock = uses_.jobs.clock();
   for (const GrantEntry& row : *rows) {
-    const auto entry = parse_entry(row.entry, 0);
-    history.events.push_back({uses_.jobs.clock().wall(row.time),
-                              entry ? h::name_of(*entry) : std::string("unreadable"), row.entry});
+    const auto entry = parse_entry(row.entry, clock.offset());  // the journal has instance time
+    history.events.push_back({clock.wall(row.time),
+                              entry ? h::name_of(*entry) : std::string("unreadable"),
+                              entry ? text_of(*entry, 0) : row.entry});
   }
   return history;
 }

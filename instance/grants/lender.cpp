@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -24,8 +25,32 @@ using nlohmann::json;
 
 constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still there
 
-h::Link copy_of_link(const KeptBook& book, JobId child) {
-  return link_to(book.book(), child);
+// What an ask may say beside its resources. Whatever else a job may want makes no sense for one
+// that runs nothing (an array, its dependencies), or would be more than what its child may take (a
+// place in an advance reservation, licenses). What is only for the command is passed over.
+constexpr std::array kOfTheCommand = {"cwd", "environment", "job", "shell"};
+constexpr std::array kOfAnAsk = {"duration", "constraints", "holon"};
+constexpr std::array kWishesOfAnAsk = {"immediate", "slots"};
+
+template <class Names>
+bool is_one_of(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Status check_ask(const json& system) {
+  constexpr const char* kAccepted =
+      "is not taken with an ask; accepted are duration, constraints, holon/immediate and "
+      "holon/slots";
+  for (const auto& [name, value] : system.items())
+    if (!is_one_of(kOfTheCommand, name) && !is_one_of(kOfAnAsk, name))
+      return fail(Errc::invalid_argument, kAccepted, "/attributes/system/" + name);
+  if (!system.contains("holon")) return {};
+  if (!system["holon"].is_object())
+    return fail(Errc::invalid_argument, "is no object", "/attributes/system/holon");
+  for (const auto& [name, value] : system["holon"].items())
+    if (!is_one_of(kWishesOfAnAsk, name))
+      return fail(Errc::invalid_argument, kAccepted, "/attributes/system/holon/" + name);
+  return {};
 }
 
 }  // namespace
@@ -52,7 +77,8 @@ const ActiveJob* Lender::grant_of(JobId child, const h::Units& units) const {
 
 void Lender::send(JobId child, const h::Message& message) {
   uses_.after_commit.add([this, child, message] {
-    msg::GrantMessage told{text_of(message, uses_.clock.now()), {}};
+    const Time now = uses_.clock.now();
+    msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
     if (const auto* extend = std::get_if<h::Extend>(&message)) {
       const ActiveJob* grant = grant_of(child, extend->units);
       if (grant == nullptr) return;
@@ -95,14 +121,14 @@ void Lender::begins_anew(JobId child, Time now) {
 
 void Lender::receive(JobId child, const h::Message& message, Time now) {
   if (!is_child(child) || !begin(child, now)) return;
-  const h::Link before = copy_of_link(uses_.book, child);
+  const std::optional<h::Extend> offered = link_to(uses_.book.book(), child).extending;
   const h::Turn turn = h::receive(uses_.book.book(), child, message, now);
   if (!write(turn, now)) return;
   for (const h::Entry& entry : turn.entries) {
     const auto* settled = std::get_if<he::Settled>(&entry);
-    if (settled == nullptr || settled->taken || !before.extending) continue;
+    if (settled == nullptr || settled->taken || !offered) continue;
     const auto* refused = std::get_if<h::Refused>(&message);
-    if (const ActiveJob* grant = grant_of(child, before.extending->units))
+    if (const ActiveJob* grant = grant_of(child, offered->units))
       uses_.jobs.grant_ends(grant->id, "the child refused it: " + (refused ? refused->why : ""),
                             now);
   }
@@ -111,26 +137,27 @@ void Lender::receive(JobId child, const h::Message& message, Time now) {
 }
 
 void Lender::refuse(JobId child, h::Op ask, const std::string& why, Time now) {
-  write(h::answer(uses_.book.book(), child, ask, h::No{ask, why, ""}), now);
+  const std::string told = fmt::format("{} says: {}", uses_.identity.path, why);
+  write(h::answer(uses_.book.book(), child, ask, h::No{ask, told, ""}), now);
 }
 
-// The jobspec of the job that holds what the child asks for: on the child's own nodes.
+// The jobspec of the job that holds what the child asks for: on the child's own nodes. Errors:
+// invalid_argument, with the place in the ask.
 Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& ask) const {
   json spec = json::parse(ask.jobspec, nullptr, false);
   if (!spec.is_object() || !spec["attributes"].is_object() ||
       !spec["attributes"]["system"].is_object())
     return fail(Errc::invalid_argument, "is no jobspec", "jobspec");
-  json& system = spec["attributes"]["system"];
-  for (const char* key : {"holon", "job"})
-    if (system.contains(key) && !system[key].is_object())
-      return fail(Errc::invalid_argument, "is no object", std::string("/attributes/system/") + key);
+  json& asked = spec["attributes"]["system"];
+  if (auto sound = check_ask(asked); !sound) return tl::unexpected(sound.error());
+  for (const char* name : kOfTheCommand) asked.erase(name);
   const json here = {{"hostlist", json::array({child.life.place.nodelist})}};
-  if (system.contains("constraints"))
-    system["constraints"] = {{"and", json::array({system["constraints"], here})}};
-  else
-    system["constraints"] = here;
-  system["holon"]["grant"] = {{"child", child.id.value()}, {"ask", ask.op}};
-  system["job"]["name"] = "grant";
+  asked["constraints"] = asked.contains("constraints")
+                             ? json{{"and", json::array({asked["constraints"], here})}}
+                             : here;
+  asked["holon"]["grant"] = {{"child", child.id.value()}, {"ask", ask.op}};
+  asked["job"]["name"] = "grant";
+  spec["attributes"] = {{"system", asked}};
   return spec.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
@@ -150,7 +177,6 @@ void Lender::heard(JobId child, const h::Ask& ask, Time now) {
 
 void Lender::is_over(const msg::JobRecord& record, Time now) {
   clearing_.erase(JobId(record.id));
-  recalls_.erase(JobId(record.id));
   const ActiveJob* grant = uses_.jobs.find(JobId(record.id));
   if (grant == nullptr || grant->life.started) return;
   const auto& wishes = grant->submission->wishes;
@@ -199,13 +225,13 @@ void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
   const auto units = units_of(uses_.store.graph(), *grant.allocation);
   if (!units) return;
   if (!begin(child, now)) return;
-  const h::Link link = copy_of_link(uses_.book, child);
+  const h::Link& link = link_to(uses_.book.book(), child);  // until something is written
   if (h::have_none_in_common(units_of(link), *units)) {
     if (grant.life.state == JobState::cleanup) return uses_.jobs.grant_ends(grant.id, "", now);
     return offer(child, grant, *units, now);
   }
   if (h::has_all(to_clear(link), *units)) return clear(child, grant, *units, now);
-  if (!h::has_all(units_in(link, h::State::held), *units)) return;
+  if (!h::has_all(in_hand(link), *units)) return;
   if (!grant.life.started) {
     uses_.jobs.grant_begins(grant.id, now);
     const auto counts = count(uses_.store.graph(), *units);
@@ -214,8 +240,8 @@ void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
         event::GrantExtend{grant.id.value(), counts.cores, counts.gpus, grant.life.expiration},
         now);
   }
-  if (const auto wanted = wanted_back(grant, now))
-    return ask_back(child, grant, *units, *wanted, now);
+  for (const Wanted& wanted : wanted_back(grant, *units, now))
+    ask_back(child, grant, *units, wanted, now);
 }
 
 // Nothing could be given yet; the child learns once what is planned.
@@ -246,16 +272,35 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   uses_.jobs.grant_ends(grant.id, to_string(offered.error()), now);
 }
 
-std::optional<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, Time now) {
+// Whatever wants the units back, as often as it is looked for: the book knows what was asked.
+std::vector<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, const h::Units& units,
+                                                Time now) {
   const Lifecycle& life = grant.life;
+  std::vector<Wanted> all = wanted_above(units, now);
   if (life.preemption.by != 0)
-    return Wanted{life.preemption.end, h::RecallMode::kill,
-                  fmt::format("job {} takes its place", life.preemption.by)};
-  if (const auto asked = recalls_.find(grant.id); asked != recalls_.end()) return asked->second;
-  if (life.state == JobState::cleanup) return Wanted{now, h::RecallMode::drain, life.note};
-  if (life.expiration == 0) return std::nullopt;
-  if (life.expiration > now) return at(life.expiration), std::nullopt;
-  return Wanted{now, h::RecallMode::drain, "its time is over"};
+    all.push_back({life.preemption.end, h::RecallMode::kill,
+                   fmt::format("job {} takes its place", life.preemption.by)});
+  if (life.state == JobState::cleanup)
+    all.push_back({now, h::RecallMode::drain, life.note});
+  else if (life.expiration != 0 && life.expiration <= now)
+    all.push_back({now, h::RecallMode::drain, "its time is over"});
+  else if (life.expiration != 0)
+    at(life.expiration);
+  return all;
+}
+
+// What goes back to the instance above cannot stay with a child: it is asked back on the same
+// terms.
+std::vector<Lender::Wanted> Lender::wanted_above(const h::Units& units, Time now) const {
+  const h::Link& up = uses_.book.up();
+  std::vector<Wanted> all;
+  for (const h::Recall& recall : up.recalls)
+    if (!h::have_none_in_common(recall.units, units))
+      all.push_back({recall.by, recall.mode, recall.why});
+  if (all.empty() && !h::have_none_in_common(units_in(up, h::State::draining), units))
+    all.push_back(
+        {now, h::RecallMode::drain, fmt::format("{} gives it back", uses_.identity.path)});
+  return all;
 }
 
 void Lender::ask_back(JobId child, const ActiveJob& grant, const h::Units& units,
@@ -266,32 +311,56 @@ void Lender::ask_back(JobId child, const ActiveJob& grant, const h::Units& units
   recall.mode = wanted.mode;
   recall.why = wanted.why;
   const auto asked = h::recall(uses_.book.book(), child, recall);
-  if (!asked || !write(*asked, now)) return;  // busy: another recall is open
+  if (!asked || asked->entries.empty() || !write(*asked, now)) return;
   const bool kills = wanted.mode == h::RecallMode::kill;
   uses_.jobs.note_grant(
       child, event::GrantRecall{grant.id.value(), wanted.by, kills ? "kill" : "drain", wanted.why},
       now);
 }
 
+bool Lender::is_offered(JobId child, const ActiveJob& grant) const {
+  const auto& extending = link_to(uses_.book.book(), child).extending;
+  return extending && grant_of(child, extending->units) == &grant;
+}
+
+// A recall is in the journal before it is answered, whatever state the grant is in.
 Status Lender::recall(const msg::GrantRecall& what, Time now) {
-  const auto grants = uses_.jobs.grants().find(JobId(what.child));
-  bool any = false;
-  if (grants != uses_.jobs.grants().end())
-    for (const JobId id : grants->second) {
-      const ActiveJob* grant = uses_.jobs.find(id);
-      if (grant == nullptr || (what.grant != 0 && id.value() != what.grant)) continue;
-      any = true;
-      if (!grant->life.holds_resources) continue;
-      recalls_[id] = {saturating_add(now, what.notice),
+  const JobId child(what.child);
+  std::vector<JobId> all;
+  if (const auto of_child = uses_.jobs.grants().find(child); of_child != uses_.jobs.grants().end())
+    for (const JobId id : of_child->second)
+      if (what.grant == 0 || id.value() == what.grant) all.push_back(id);
+  if (all.empty())
+    return fail(Errc::not_found,
+                what.grant == 0
+                    ? fmt::format("{} has nothing beyond its own", uses_.jobs.path_of(child))
+                    : fmt::format("{} has no grant {}", uses_.jobs.path_of(child), what.grant),
+                "child");
+  for (const JobId id : all)
+    if (const ActiveJob* grant = uses_.jobs.find(id);
+        what.kill && grant != nullptr && is_offered(child, *grant))
+      return fail(Errc::busy,
+                  fmt::format("grant {} is on its way to {}, which has not answered yet; it can be "
+                              "cancelled, or recalled once it is there",
+                              id.value(), uses_.jobs.path_of(child)),
+                  "child");
+  const Wanted wanted{saturating_add(now, what.notice),
                       what.kill ? h::RecallMode::kill : h::RecallMode::drain, what.reason};
-    }
-  if (any) return {};
-  return fail(
-      Errc::not_found,
-      what.grant == 0
-          ? fmt::format("{} has nothing beyond its own", uses_.jobs.path_of(JobId(what.child)))
-          : fmt::format("{} has no grant {}", uses_.jobs.path_of(JobId(what.child)), what.grant),
-      "child");
+  for (const JobId id : all) take_back(child, id, wanted, now);
+  return {};
+}
+
+// What the child does not have yet is cancelled: it comes back as soon as it has arrived.
+void Lender::take_back(JobId child, JobId id, const Wanted& wanted, Time now) {
+  const ActiveJob* grant = uses_.jobs.find(id);
+  if (grant == nullptr) return;
+  const auto units =
+      grant->allocation ? units_of(uses_.store.graph(), *grant->allocation) : h::Units{};
+  const h::Link& link = link_to(uses_.book.book(), child);
+  if (units && !units->empty() && h::has_all(in_hand(link), *units))
+    ask_back(child, *grant, *units, wanted, now);
+  else if (!units || h::have_none_in_common(*units, to_clear(link)))
+    uses_.jobs.raise(id, "cancel", wanted.why, now);
 }
 
 // ---- what comes back
@@ -308,7 +377,6 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
   if (!left || !write(*left, now)) return;
   const JobId id = grant.id;
   clearing_.erase(id);
-  recalls_.erase(id);  // it may run again, if its place was taken
   uses_.jobs.note_grant(child, event::GrantReturn{id.value()}, now);
   uses_.jobs.grant_ends(id, "", now);
 }

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "instance/agents/agents.hpp"
 #include "instance/grants/kept_book.hpp"
@@ -47,7 +48,8 @@ class Lender {
   void begins_anew(JobId child, Time now);
   // A grant that was never given is over: its record says why.
   void is_over(const msg::JobRecord& record, Time now);
-  // "grant.recall". Errors: not_found (nothing to recall).
+  // "grant.recall". Errors: not_found (nothing to recall), busy (what is to be ended by force is on
+  // its way to the child).
   Status recall(const msg::GrantRecall& what, Time now);
   // Ends the children of whose grants the journal does not tell any more.
   void lose_all(Time now);
@@ -76,9 +78,12 @@ class Lender {
   void look_after(JobId child, const ActiveJob& grant, Time now);
   void promise(JobId child, const ActiveJob& grant, Time now);
   void offer(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
-  std::optional<Wanted> wanted_back(const ActiveJob& grant, Time now);
+  std::vector<Wanted> wanted_back(const ActiveJob& grant, const holdings::Units& units, Time now);
+  std::vector<Wanted> wanted_above(const holdings::Units& units, Time now) const;
   void ask_back(JobId child, const ActiveJob& grant, const holdings::Units& units,
                 const Wanted& wanted, Time now);
+  void take_back(JobId child, JobId grant, const Wanted& wanted, Time now);
+  bool is_offered(JobId child, const ActiveJob& grant) const;
   void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
   void ask_agents(JobId child, const ActiveJob& grant, Time now);
   bool write(const holdings::Turn& turn, Time now);
@@ -88,7 +93,6 @@ class Lender {
 
   const Uses uses_;
   std::optional<Time> next_;
-  std::map<JobId, Wanted> recalls_;     // by people, of grants
   std::map<JobId, Clearing> clearing_;  // by the grant
 };
 

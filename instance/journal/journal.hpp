@@ -249,6 +249,8 @@ class Journal {
   Result<std::vector<JobId>> aside() const;
   // The entries about grants with numbers from `from` on, in order.
   Result<std::vector<GrantEntry>> grant_entries(std::int64_t from) const;
+  // The last of them, at most so many, in order.
+  Result<std::vector<GrantEntry>> last_grant_entries(std::int64_t most) const;
   // At most `limit` rows of the audit with numbers below `before`, the newest first. O(rows).
   Result<std::vector<AuditRow>> audit(std::int64_t before, std::size_t limit,
                                       bool refused_only) const;

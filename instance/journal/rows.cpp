@@ -4,6 +4,8 @@
 #include <SQLiteCpp/VariadicBind.h>
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "instance/journal/schema.hpp"
 
 namespace holon::instance {
@@ -173,14 +175,31 @@ void open_gate(SQLite::Database& db, const std::string& queue, const std::string
 
 // ---- advance reservations ----
 
+namespace {
+
+std::vector<GrantEntry> grant_entries_of(SQLite::Statement& query) {
+  std::vector<GrantEntry> entries;
+  while (query.executeStep())
+    entries.push_back({query.getColumn(0).getInt64(), query.getColumn(1).getInt64(),
+                       query.getColumn(2).getString()});
+  return entries;
+}
+
+}  // namespace
+
 std::vector<GrantEntry> read_grant_entries(const SQLite::Database& db, std::int64_t from) {
   SQLite::Statement q(
       db, "SELECT number, time, entry FROM grant_entries WHERE number>=? ORDER BY number");
   q.bind(1, from);
-  std::vector<GrantEntry> entries;
-  while (q.executeStep())
-    entries.push_back(
-        {q.getColumn(0).getInt64(), q.getColumn(1).getInt64(), q.getColumn(2).getString()});
+  return grant_entries_of(q);
+}
+
+std::vector<GrantEntry> read_last_grant_entries(const SQLite::Database& db, std::int64_t most) {
+  SQLite::Statement q(db,
+                      "SELECT number, time, entry FROM grant_entries ORDER BY number DESC LIMIT ?");
+  q.bind(1, most);
+  std::vector<GrantEntry> entries = grant_entries_of(q);
+  std::reverse(entries.begin(), entries.end());
   return entries;
 }
 

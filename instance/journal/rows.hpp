@@ -119,6 +119,7 @@ void open_gate(SQLite::Database& db, const std::string& queue, const std::string
 
 // In order; all, or those with numbers from `from` on.
 std::vector<GrantEntry> read_grant_entries(const SQLite::Database& db, std::int64_t from);
+std::vector<GrantEntry> read_last_grant_entries(const SQLite::Database& db, std::int64_t most);
 std::int64_t add_grant_entry(SQLite::Database& db, Time time, const std::string& entry);
 void drop_grant_entries(SQLite::Database& db, std::int64_t before);
 

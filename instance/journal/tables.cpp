@@ -74,6 +74,10 @@ Result<std::vector<GrantEntry>> Journal::grant_entries(std::int64_t from) const 
   return state_->read<std::vector<GrantEntry>>(
       [&] { return read_grant_entries(state_->db, from); });
 }
+Result<std::vector<GrantEntry>> Journal::last_grant_entries(std::int64_t most) const {
+  return state_->read<std::vector<GrantEntry>>(
+      [&] { return read_last_grant_entries(state_->db, most); });
+}
 Result<std::optional<HeldGrant>> Journal::grant() const {
   return state_->read<std::optional<HeldGrant>>([&] { return read_grant(state_->db); });
 }

@@ -109,6 +109,9 @@ Status JobManager::check_request(const Submission& submission, std::uint64_t cou
   if ((submission.wishes.grant_to.value() != 0) != is_grant)
     return fail(Errc::denied, "is not taken from clients; `holon grant ask` asks for more",
                 "/attributes/system/holon/grant");
+  if (is_grant && (submission.wishes.array || submission.wishes.reservation.value() != 0))
+    return fail(Errc::invalid_argument, "a grant is one job, and in no advance reservation",
+                "/attributes/system/holon");
   if (count < 1 || count > config_.max_count)
     return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
                                                 count, config_.max_count));

@@ -185,6 +185,63 @@ TEST(Grant, ARecallSaysAtOnceWhatComesWhen) {
   EXPECT_FALSE(pair.breach());
 }
 
+TEST(Grant, ARecallIsMadeHarderWhileItIsOpen) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*place(pair.child, units("1")));
+  pair.at_parent(*recall(pair.parent, kChild, {.units = units("0-1"), .by = 90, .why = "a"}));
+  const Recall harder{.units = units("0-1"), .by = 70, .mode = RecallMode::kill, .why = "b"};
+  pair.at_parent(*recall(pair.parent, kChild, harder));
+  for (const Link* link : {&pair.up(), &pair.down()}) {
+    ASSERT_EQ(link->recalls.size(), 1u);
+    EXPECT_EQ(link->recalls.front().mode, RecallMode::kill);
+    EXPECT_EQ(link->recalls.front().by, 70);
+    EXPECT_EQ(link->holdings.front().why, "b");
+  }
+  EXPECT_FALSE(pair.breach());
+  // What is open says as much as these: neither an entry nor a message.
+  const Recall softer{.units = units("1"), .by = 10, .mode = RecallMode::drain};
+  const Recall later{.units = units("0"), .by = 80, .mode = RecallMode::kill};
+  for (const Recall& wanted : {harder, softer, later}) {
+    const Turn turn = *recall(pair.parent, kChild, wanted);
+    EXPECT_TRUE(turn.entries.empty());
+    EXPECT_TRUE(turn.sent.empty());
+  }
+}
+
+TEST(Grant, ASecondRecallDoesNotWaitForTheFirst) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*place(pair.child, units("0-1")));
+  pair.at_parent(*recall(pair.parent, kChild, {.units = units("0"), .by = 90}));
+  pair.at_parent(*recall(pair.parent, kChild, {.units = units("1"), .by = 50}));
+  EXPECT_EQ(pair.up().recalls.size(), 2u);
+  EXPECT_EQ(units_in(pair.down(), State::draining), units("0-1"));
+  pair.child = *commit(pair.child, vacate(pair.child, units("0")));
+  pair.at_child(*release(pair.child, {.units = units("0")}));
+  ASSERT_EQ(pair.up().recalls.size(), 1u);
+  EXPECT_EQ(pair.up().recalls.front().units, units("1"));
+  EXPECT_EQ(pair.down().recalls, pair.up().recalls);
+}
+
+// Both sides have open recalls in their journals, and the parent says them again.
+TEST(Grant, ARecallThatWasLostComesAgainWithTheNextHello) {
+  Pair pair;
+  pair.give("0-3");
+  pair.at_child(*place(pair.child, units("0-3")));
+  pair.parent = *commit(pair.parent, *recall(pair.parent, kChild, {.units = units("0"), .by = 9}));
+  pair.parent = *commit(
+      pair.parent,
+      *recall(pair.parent, kChild, {.units = units("0-1"), .by = 9, .mode = RecallMode::kill}));
+  EXPECT_TRUE(pair.up().recalls.empty());
+  pair.at_child(hello(pair.child));
+  ASSERT_EQ(pair.up().recalls.size(), 1u);
+  EXPECT_EQ(pair.up().recalls.front().mode, RecallMode::kill);
+  const Book before = pair.child;
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(pair.child, before);
+}
+
 TEST(Grant, AFencedChildLearnsSoWhenItIsBack) {
   Pair pair;
   pair.give("0-3");
@@ -265,12 +322,39 @@ TEST(Grant, AnAskIsAnsweredOnce) {
   ASSERT_TRUE(receive(pair.parent, kChild, question, 0).heard);
   pair.at_parent(answer(pair.parent, kChild, op, Promise{op, 300}));
   EXPECT_TRUE(only<Promise>(receive(pair.parent, kChild, question, 0)));
-  EXPECT_TRUE(only<Promise>(answer(pair.parent, kChild, op, No{op, "no", ""})));
+  const Turn later = answer(pair.parent, kChild, op, Promise{op, 500});
+  ASSERT_TRUE(only<Promise>(later));
+  EXPECT_EQ(only<Promise>(later)->at, 300);
   // An ask that got units: the extend comes again, and changes nothing.
   pair.at_parent(*extend(pair.parent, kChild, {.units = units("1"), .answers = op + 1}));
   const Turn twice = receive(pair.parent, kChild, Ask{.op = op + 1}, 0);
   ASSERT_TRUE(only<Extend>(twice));
   EXPECT_TRUE(only<Taken>(receive(pair.child, kParent, *only<Extend>(twice), 0)));
+}
+
+TEST(Grant, APromiseThatIsNotKeptBecomesANo) {
+  Pair pair;
+  pair.give("0");
+  const Turn asked = ask(pair.child, {.jobspec = "{}"});
+  pair.child = *commit(pair.child, asked);
+  const Op op = std::get<Ask>(asked.sent.front().message).op;
+  pair.parent = *commit(pair.parent, answer(pair.parent, kChild, op, Promise{op, 60}));
+  const Turn no = answer(pair.parent, kChild, op, No{op, "cancelled", ""});
+  ASSERT_TRUE(only<No>(no));
+  pair.parent = *commit(pair.parent, no);
+  EXPECT_TRUE(only<No>(answer(pair.parent, kChild, op, Promise{op, 70}))) << "it is the last word";
+  EXPECT_TRUE(only<No>(receive(pair.parent, kChild, asked.sent.front().message, 0)));
+}
+
+TEST(Grant, AnOfferThatTheChildRefusedBecomesANo) {
+  Pair pair;
+  pair.give("0");
+  const Turn asked = ask(pair.child, {.jobspec = "{}"});
+  pair.child = *commit(pair.child, asked);
+  const Op op = std::get<Ask>(asked.sent.front().message).op;
+  pair.child = *commit(pair.child, close(pair.child));
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("1"), .answers = op}));
+  EXPECT_TRUE(only<No>(answer(pair.parent, kChild, op, No{op, "it is ending", ""})));
 }
 
 TEST(Grant, ALeaseThatComesLateIsNotTaken) {

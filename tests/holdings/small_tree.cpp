@@ -184,8 +184,8 @@ class Moves {
       const Units in_the_way = common(back, given_by(book));
       for (std::size_t below = 1; below < kInstances; ++below)
         if (tree_.parent[below] == child)
-          ask_back(child, below,
-                   common(in_the_way, units_in(link_to(book, peer_of(below)), State::held)), tree_);
+          ask_back(child, below, common(in_the_way, in_hand(link_to(book, peer_of(below)))),
+                   hardest(up.recalls), tree_);
     }
   }
   void give_back(std::size_t child, const Units& units, Time back_at = kTimeMax) {
@@ -196,10 +196,18 @@ class Moves {
     if (const auto turn = release(tree_.books[child], wanted))
       step(std::to_string(child) + " gives back " + units.str(), std::move(before), child, *turn);
   }
-  void ask_back(std::size_t above, std::size_t child, const Units& units, SmallTree before) {
+  static RecallMode hardest(const std::vector<Recall>& recalls) {
+    RecallMode mode = RecallMode::idle;
+    for (const Recall& recall : recalls) mode = std::max(mode, recall.mode);
+    return mode;
+  }
+  void ask_back(std::size_t above, std::size_t child, const Units& units, RecallMode mode,
+                SmallTree before) {
     Recall wanted;
     wanted.units = units;
-    if (const auto turn = recall(before.books[above], peer_of(child), wanted))
+    wanted.mode = mode;
+    const auto turn = recall(before.books[above], peer_of(child), wanted);
+    if (turn && !turn->entries.empty())
       step("recall of " + units.str(), std::move(before), above, *turn);
   }
 
@@ -214,7 +222,8 @@ class Moves {
       const Book& book = tree_.books[above];
       extends(above, child);
       const Link& link = link_to(book, peer_of(child));
-      ask_back(above, child, units_in(link, State::held), with_an_act_less());
+      for (const RecallMode mode : {RecallMode::drain, RecallMode::kill})
+        ask_back(above, child, in_hand(link), mode, with_an_act_less());
       if (!without(units_of(link), to_clear(link)).empty())
         step("fence of " + std::to_string(child), with_an_act_less(), above,
              fence(book, peer_of(child), "silent"));
@@ -283,7 +292,7 @@ std::string trouble_at_rest(const SmallTree& tree) {
           "the link of " + std::to_string(i) + " to " + std::to_string(peer.value());
       if (link.extending || link.releasing) return name + " is never settled";
       if (!to_clear(link).empty()) return name + ": units never come free";
-      if (peer == kParent && !units_in(link, State::asked_back).empty())
+      if (!link.recalls.empty() || !units_in(link, State::asked_back).empty())
         return name + ": what is asked back is never given";
     }
   return "";
@@ -334,6 +343,7 @@ struct Writer {
   void operator()(const Recall& m) {
     number(m.op);
     units(m.units);
+    number(static_cast<std::uint64_t>(m.mode));
   }
   void operator()(const Lease& m) { number(m.op); }
   void operator()(const Fenced& m) { number(m.epoch); }
@@ -357,7 +367,8 @@ struct Writer {
     out += '/';
     if (l.releasing) (*this)(*l.releasing);
     out += '/';
-    if (l.recalling) (*this)(*l.recalling);
+    for (const Recall& recall : l.recalls) (*this)(recall);
+    out += '/';
     for (const Kept& kept : l.kept) {
       number(kept.op);
       number(kept.answer.index());

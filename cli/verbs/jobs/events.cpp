@@ -258,6 +258,9 @@ Status print_as_it_happens(Client& client, const EventsArgs& args, TreeCursors c
   const auto followed = client.follow_tree(
       request, cursors,
       [&](const std::string& path, const msg::EventsPart& part, const TreeCursors&) {
+        if (const auto at = cursors.find(path);
+            part.anew && at != cursors.end() && !at->second.empty())
+          printer.say_gap(path);
         ordered.add(path, part, reactor.now());
         return true;
       });

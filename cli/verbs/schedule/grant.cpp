@@ -16,42 +16,11 @@
 #include "cli/verbs/schedule/grant_verbs.hpp"
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
-#include "transport/blocking_client.hpp"
-#include "transport/codec/codec.hpp"
 
 namespace holon::cli {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr Duration kConnect = 30'000;
-
-// The connection of requests about grants.
-struct GrantClient {
-  transport::BlockingClient connection;
-  std::string path;  // of the instance that they are for
-
-  template <class Reply, class Ask>
-  Result<Reply> ask(const std::string& topic, const Ask& what) {
-    const auto answer = connection.call(topic, transport::pack(what), path, 0);
-    if (!answer) return tl::unexpected(answer.error());
-    return transport::unpack<Reply>(*answer);
-  }
-};
-
-Result<GrantClient> connect_about_grants(const Client& client) {
-  const auto uri = client::find_instance();
-  if (!uri) return tl::unexpected(uri.error());
-  auto connection = transport::BlockingClient::connect(*uri, kConnect);
-  if (!connection) return tl::unexpected(connection.error());
-  return GrantClient{std::move(*connection), client.path()};
-}
-
-Result<GrantClient> connect_about_grants(const Invocation& call) {
-  const auto client = connect_to_instance(call);
-  if (!client) return tl::unexpected(client.error());
-  return connect_about_grants(*client);
-}
 
 std::string amount_in_words(std::int64_t cores, std::int64_t gpus) {
   std::string words;
@@ -120,9 +89,9 @@ int verb_grant_show(Invocation& call) {
   Parser parser("grant show", "what an instance has from the one above, and has given on");
   parser.instance(call).json(json).example("holon grant", "of the instance that this shell is in");
   if (const auto code = parser.parse(call)) return *code;
-  auto client = connect_about_grants(call);
+  auto client = connect_to_instance(call);
   if (!client) return report(call, "grant show", client.error());
-  const auto reply = client->ask<msg::GrantReply>("grant.show", msg::Empty{});
+  const auto reply = client->grants();
   if (!reply) return report(call, "grant show", reply.error());
   if (json)
     call.io.out << pretty(json_of(*reply));
@@ -181,10 +150,9 @@ int verb_grant_ask(Invocation& call) {
   options.shape.name = "grant";
   const auto made = make_request(options, {"grant"});
   if (!made) return report(call, "grant ask", made.error());
-  auto client = connect_about_grants(call);
+  auto client = connect_to_instance(call);
   if (!client) return report(call, "grant ask", client.error());
-  const auto answer =
-      client->ask<msg::GrantAnswer>("grant.ask", msg::GrantAsk{made->request.jobspec});
+  const auto answer = client->ask_grant({made->request.jobspec});
   if (!answer) return report(call, "grant ask", as_typed(answer.error(), options));
   if (json)
     call.io.out << pretty({{"is_here", answer->is_here},
@@ -210,9 +178,9 @@ int verb_grant_release(Invocation& call) {
       .note("They take no new work from now on, and go back when nothing runs there any more.")
       .example("holon grant release", "all of it");
   if (const auto code = parser.parse(call)) return *code;
-  auto client = connect_about_grants(call);
+  auto client = connect_to_instance(call);
   if (!client) return report(call, "grant release", client.error());
-  const auto done = client->ask<msg::Empty>("grant.release", msg::GrantRelease{units});
+  const auto done = client->release_grant({units});
   return done ? static_cast<int>(kOk) : report(call, "grant release", done.error());
 }
 
@@ -253,17 +221,15 @@ int verb_grant_recall(Invocation& call) {
         call, "grant recall",
         {Errc::invalid_argument,
          fmt::format("'{}' is no mode; accepted are drain and kill", args.mode), "--mode"});
-  const auto selected = connect_to_job(call, args.child);
+  auto selected = connect_to_job(call, args.child);
   if (!selected) return report(call, "grant recall", selected.error());
-  auto client = connect_about_grants(selected->client);
-  if (!client) return report(call, "grant recall", client.error());
   msg::GrantRecall recall;
   recall.child = selected->id;
   recall.grant = static_cast<std::uint64_t>(args.grant);
   recall.notice = args.notice;
   recall.kill = args.mode == "kill";
   recall.reason = args.reason.empty() ? "holon grant recall" : args.reason;
-  const auto done = client->ask<msg::Empty>("grant.recall", recall);
+  const auto done = selected->client.recall_grant(recall);
   return done ? static_cast<int>(kOk) : report(call, "grant recall", done.error());
 }
 
@@ -280,10 +246,9 @@ int verb_grant_history(Invocation& call) {
       .note("Each line is an entry of the instance's journal.")
       .example("holon grant history", "of the instance that this shell is in");
   if (const auto code = parser.parse(call)) return *code;
-  auto client = connect_about_grants(call);
+  auto client = connect_to_instance(call);
   if (!client) return report(call, "grant history", client.error());
-  const auto history = client->ask<msg::GrantHistory>(
-      "grant.history", msg::GrantHistoryRequest{static_cast<std::uint64_t>(limit)});
+  const auto history = client->grant_history({static_cast<std::uint64_t>(limit)});
   if (!history) return report(call, "grant history", history.error());
   const Time now = instance::wall_clock_ms();
   ordered_json list = ordered_json::array();
@@ -311,9 +276,11 @@ int verb_grant(Invocation& call) {
       {"recall", "take back what a child has beyond its own", Group::work, verb_grant_recall},
       {"history", "how an instance's grants have moved", Group::look, verb_grant_history},
   });
-  const bool is_plain = !call.as_man_page && call.pages == nullptr &&
-                        (call.args.empty() || call.args.front() == "--json");
-  if (is_plain) call.args.insert(call.args.begin(), "show");
+  const bool has_verb = !call.args.empty() && !call.args.front().starts_with('-');
+  const bool asks_for_help =
+      !call.args.empty() && (call.args.front() == "--help" || call.args.front() == "-h");
+  if (!call.as_man_page && call.pages == nullptr && !has_verb && !asks_for_help)
+    call.args.insert(call.args.begin(), "show");
   return run_group({"grant",
                     "show, ask, release, recall, history: what an instance has from the one above",
                     kVerbs,

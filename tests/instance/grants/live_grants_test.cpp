@@ -1,6 +1,9 @@
 // Grants that move between a running parent and its child.
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
+#include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/tree/tree.hpp"
@@ -45,6 +48,10 @@ class LiveGrants : public ::testing::Test {
   }
   void release() const {
     const auto done = live.call<msg::Empty>("grant.release", msg::GrantRelease{}, "/1");
+    EXPECT_TRUE(done) << done.error().what;
+  }
+  void recall(const msg::GrantRecall& what) const {
+    const auto done = live.call<msg::Empty>("grant.recall", what);
     EXPECT_TRUE(done) << done.error().what;
   }
   std::int64_t cores_of(const std::string& path) const {
@@ -213,6 +220,131 @@ TEST_F(LiveGrants, TheEndOfTheChildGivesAllBack) {
   live.wait_one(child);
   EXPECT_TRUE(eventually([&] { return free_of("/") == 6; }));
   EXPECT_TRUE(grants("/").given.empty());
+}
+
+// Whatever a jobspec may say beside its resources would be more than a child may take: a job that
+// nobody looks after, or a place in somebody's reservation.
+TEST_F(LiveGrants, AnAskIsForResourcesAndATimeAlone) {
+  for (const char* more :
+       {R"({"holon":{"array":{"first":1,"step":1}}})", R"({"holon":{"reservation":1}})",
+        R"({"holon":{"own":true}})", R"({"holon":{"licenses":{"matlab":1}}})",
+        R"({"dependencies":[{"type":"afterok","value":"1"}]})", R"({"queue":"other"})"}) {
+    const auto refused = ask(2, 60, "/1", more);
+    ASSERT_FALSE(refused) << more;
+    EXPECT_EQ(refused.error().code, Errc::unsatisfiable) << more;
+    EXPECT_THAT(refused.error().what, HasSubstr("accepted are duration, constraints")) << more;
+    EXPECT_THAT(refused.error().what, HasSubstr("/ says: ")) << more;
+  }
+  EXPECT_EQ(free_of("/"), 4);
+  EXPECT_EQ(live.jobs(true, false).size(), 1u) << "the child alone";
+}
+
+TEST_F(LiveGrants, ARecallIsMadeHarderWhileWhatRunsThereDoesNotEnd) {
+  ASSERT_TRUE(ask(2));
+  JobOptions wide;
+  wide.cores = 4;
+  const auto job = live.job(live.gated("wide"), wide, "/1");
+  live.when_running(job, "/1");
+  recall({.child = 1, .reason = "first"});
+  EXPECT_TRUE(eventually([&] { return extra().why == "first"; }));
+  recall({.child = 1, .reason = "again"});  // as hard: nothing new
+  EXPECT_EQ(live.record(job, "/1").state, "RUN");
+  EXPECT_EQ(extra().why, "first");
+  recall({.child = 1, .kill = true, .reason = "at once"});
+  EXPECT_EQ(live.wait_one(job, "/1").exception, "node-failure");
+  expect_all_back();
+}
+
+// Both brokers have it in their journals, and when it is due.
+TEST_F(LiveGrants, ARecallOutlivesTheBrokersOfBoth) {
+  ASSERT_TRUE(ask(2));
+  JobOptions wide;
+  wide.cores = 4;
+  const auto job = live.job(live.gated("wide"), wide, "/1");
+  live.when_running(job, "/1");
+  recall({.child = 1, .notice = 1'500, .kill = true, .reason = "for ada"});
+  live.kill_broker();
+  kill_child_broker();
+  EXPECT_EQ(live.wait_one(job, "/1").exception, "node-failure");
+  expect_all_back();
+}
+
+TEST_F(LiveGrants, ARecallOfWhatHasNotComeYetCancelsIt) {
+  JobOptions all;
+  all.cores = 4;
+  all.duration = 300;
+  live.when_running(live.job(live.gated("other"), all));
+  ASSERT_TRUE(ask(2, 60));
+  ASSERT_EQ(grants("/1").promised.size(), 1u);
+  recall({.child = 1, .reason = "no more today"});
+  EXPECT_TRUE(eventually([&] { return grants("/1").promised.empty(); }));
+  live.release("other");
+  expect_all_back();
+}
+
+TEST_F(LiveGrants, APromiseThatIsBrokenIsHeardOfThoughTheChildWasAway) {
+  JobOptions all;
+  all.cores = 4;
+  all.duration = 300;
+  live.when_running(live.job(live.gated("other"), all));
+  ASSERT_TRUE(ask(2, 60));
+  const pid_t broker = testing::processes_of(live, "/1").broker;
+  testing::signal_process(broker, SIGSTOP);
+  std::uint64_t grant = 0;
+  for (const auto& job : live.jobs(false, false))
+    if (job.name == "grant") grant = job.id;
+  live.cancel(grant);
+  live.kill_broker();
+  testing::signal_process(broker, SIGCONT);
+  EXPECT_TRUE(eventually([&] { return grants("/1").promised.empty(); }));
+  live.release("other");
+  expect_all_back();
+}
+
+// What a child has lent on goes back with what it has.
+TEST_F(LiveGrants, ARecallGoesAllTheWayDown) {
+  ASSERT_TRUE(ask(2));
+  const auto below = live.child({2}, "/1");
+  ASSERT_EQ(below, 1u);
+  const auto lent = ask(2, 0, "/1/1");
+  ASSERT_TRUE(lent) << lent.error().what;
+  ASSERT_TRUE(lent->is_here);
+  JobOptions wide;
+  wide.cores = 4;
+  const auto job = live.job(live.gated("wide"), wide, "/1/1");
+  live.when_running(job, "/1/1");
+  recall({.child = 1, .reason = "first"});
+  EXPECT_TRUE(eventually([&] {
+    for (const auto& part : grants("/1/1").held)
+      if (part.source == "extra" && part.state == "asked back") return part.why == "first";
+    return false;
+  }));
+  EXPECT_EQ(live.record(job, "/1/1").state, "RUN");
+  recall({.child = 1, .kill = true, .reason = "at once"});
+  EXPECT_EQ(live.wait_one(job, "/1/1").exception, "node-failure");
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 4 && cores_of("/1") == 2; }));
+  EXPECT_TRUE(eventually([&] { return cores_of("/1/1") == 2; }));
+  EXPECT_EQ(live.status("/1/1")->health, "up") << "its own two are its own";
+}
+
+TEST_F(LiveGrants, HistoryTellsTimesAsPeoplesClocksDo) {
+  const auto before = wall_clock_ms();
+  const auto answer = ask(1, 600);
+  ASSERT_TRUE(answer && answer->is_here);
+  const auto history =
+      live.call<msg::GrantHistory>("grant.history", msg::GrantHistoryRequest{}, "/1");
+  ASSERT_TRUE(history);
+  ASSERT_FALSE(history->events.empty());
+  const auto& took = history->events.back();
+  EXPECT_EQ(took.name, "took");
+  EXPECT_GE(took.time, before - 1'000);
+  const auto entry = nlohmann::json::parse(took.entry);
+  EXPECT_EQ(entry["what"]["extend"]["until"], answer->until);
+  const auto last =
+      live.call<msg::GrantHistory>("grant.history", msg::GrantHistoryRequest{1}, "/1");
+  ASSERT_TRUE(last);
+  ASSERT_EQ(last->events.size(), 1u);
+  EXPECT_EQ(last->events.front().entry, took.entry);
 }
 
 TEST_F(LiveGrants, SurvivesTheBrokersOfBothBetweenAnyTwoSteps) {
