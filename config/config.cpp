@@ -149,6 +149,10 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.per_user.idle, duration(v)); }},
     {"per-user.limit", kDuration, "none",
      [](Config& c, const Value& v) { return store(c.per_user.limit, duration(v)); }},
+    {"grant.max", "a number of cores from 1 on", "none",
+     [](Config& c, const Value& v) { return store(c.grant_max, whole(v, 1, 1'000'000'000)); }},
+    {"grant.idle", kDuration, "30s",
+     [](Config& c, const Value& v) { return store(c.grant_idle, duration(v)); }},
     {"job.mpi", "auto, pmi1, pmi2, pmix or none", "auto",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));

@@ -34,7 +34,8 @@ struct Sent {
 struct Turn {
   std::vector<Entry> entries;
   std::vector<Sent> sent;
-  // What the policy has to look at: a demand, an ask, a promise, a no, a will, ready, a hello.
+  // What the policy has to look at: a demand, an ask, one withdrawn, a promise, a no, a will,
+  // ready, a hello.
   std::optional<Message> heard;
 };
 

@@ -48,6 +48,11 @@ struct Ask {
   Time by = kTimeMax;
   bool operator==(const Ask&) const = default;
 };
+// The child does without what it has asked for, if that is not on its way. Answered with a no.
+struct Withdraw {
+  Op op = 0;  // the ask's
+  bool operator==(const Withdraw&) const = default;
+};
 // A child that has (again) a connection: the epoch of its journal.
 struct Hello {
   Epoch epoch = 0;
@@ -151,6 +156,6 @@ struct No {
 };
 
 using Message = std::variant<Demand, Ask, Hello, Will, Ready, Extend, Taken, Refused, Release, Ack,
-                             Stale, Recall, Lease, Fenced, Welcome, Promise, No>;
+                             Stale, Recall, Lease, Fenced, Welcome, Promise, No, Withdraw>;
 
 }  // namespace holon::holdings

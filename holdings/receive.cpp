@@ -113,6 +113,7 @@ struct FromChild {
   }
   Turn operator()(const Demand& m) const { return {{}, {}, m}; }
   Turn operator()(const Ready& m) const { return {{}, {}, m}; }
+  Turn operator()(const Withdraw& m) const { return {{}, {}, m}; }
 
   Turn operator()(const Ask& m) const {
     if (const Kept* kept = kept_answer(link, m.op)) return {{}, {{child, kept->answer}}, {}};

@@ -1,5 +1,6 @@
 #include "cli/options/start_options.hpp"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,6 +38,30 @@ Status check_file_of_environment(const std::string& word) {
   return {};
 }
 
+constexpr std::int64_t kMostCores = 1'000'000'000;
+
+Status read_elastic(const std::string& word, ElasticOption& option) {
+  const auto dash = word.find('-');
+  const bool has_least = dash != std::string::npos;
+  const Status least =
+      has_least ? number_up_to(kMostCores, option.least)(word.substr(0, dash)) : Status();
+  const Status most =
+      number_up_to(kMostCores, option.most)(has_least ? word.substr(dash + 1) : word);
+  const bool fits = least && most && option.most > 0 && (!has_least || option.least > 0) &&
+                    option.least <= option.most;
+  if (!fits)
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is not accepted; 8 (at most eight cores) and 2-8 (it begins with "
+                            "two) are",
+                            word));
+  option.word = word;
+  return {};
+}
+
+tl::unexpected<Error> clashes(const ElasticOption& option, const std::string& what) {
+  return fail(Errc::invalid_argument, what, "--elastic " + option.word);
+}
+
 }  // namespace
 
 void add_configuration_option(Parser& parser, instance::StartOptions& options) {
@@ -67,6 +92,36 @@ void add_instance_options(Parser& parser, instance::StartOptions& options) {
   parser.flag("--exit-on-loss", options.exit_on_loss,
               "end it when a node has been away for instance.rejoin-timeout; it goes on without "
               "that node otherwise");
+}
+
+void add_elastic_option(Parser& parser, ElasticOption& option) {
+  parser.option(
+      "--elastic", [&option](const std::string& word) { return read_elastic(word, option); },
+      "[MIN-]MAX",
+      "cores: it asks for more by itself when jobs wait in it, up to MAX, and gives back what is "
+      "idle (grant.max, grant.idle); it begins with MIN, or with what -n says");
+}
+
+Status take_elastic(const ElasticOption& option, JobOptions& job,
+                    instance::StartOptions& instance) {
+  if (option.word.empty()) return {};
+  const auto& shape = job.shape;
+  if (shape.exclusive)
+    return clashes(option, "cores come of the nodes that it has; with -x it has all of them");
+  const std::int64_t begins_with =
+      option.least > 0 && !job.tasks_given ? option.least : shape.tasks * shape.cores_per_task;
+  if (option.least > 0 && option.least != begins_with)
+    return clashes(option, fmt::format("it begins with {} cores by -n and -c", begins_with));
+  if (option.least > 0 && !job.tasks_given && shape.cores_per_task != 1)
+    return clashes(option, "with -c the number of slots is what -n says");
+  if (option.most <= begins_with)
+    return clashes(option, fmt::format("it begins with {} cores, which is not less", begins_with));
+  if (option.least > 0) {
+    job.tasks_given = true;
+    job.shape.tasks = option.least;
+  }
+  instance.conf.push_back(fmt::format("grant.max={}", option.most));
+  return {};
 }
 
 Result<std::string> own_binary() {

@@ -1,8 +1,10 @@
 // start_options.hpp - options of whoever makes an instance: start, batch, alloc.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/options/job_options.hpp"
 #include "cli/parser/parser.hpp"
 #include "instance/basics/options.hpp"
 
@@ -15,6 +17,16 @@ void add_configuration_option(Parser& parser, instance::StartOptions& options);
 Status add_configuration_of_environment(std::vector<std::string>& conf);
 // Adds --conf, and what the instance is to do when it has lost a node.
 void add_instance_options(Parser& parser, instance::StartOptions& options);
+
+// --elastic: a child that asks for more cores by itself (docs/elastic.md).
+struct ElasticOption {
+  std::string word;                  // as it was typed; "": not at all
+  std::int64_t least = 0, most = 0;  // cores; least 0: what -n says
+};
+void add_elastic_option(Parser& parser, ElasticOption& option);
+// Makes it part of the child's configuration, and of what the child begins with. Call once all
+// options are read. Errors: invalid_argument.
+Status take_elastic(const ElasticOption& option, JobOptions& job, instance::StartOptions& instance);
 
 // The command line of a job that is a child instance: `holon start --grant ...`, with the absolute
 // name of this program and of the files that --conf names. Errors: system; those of

@@ -23,6 +23,14 @@ bool goes_back(const h::Holding& holding) {
          holding.state == h::State::returned;
 }
 
+// Taken or refused, now or before: it is no promise any more.
+bool is_answered(const h::Turn& of_extend) {
+  return std::any_of(of_extend.sent.begin(), of_extend.sent.end(), [](const h::Sent& sent) {
+    return std::holds_alternative<h::Taken>(sent.message) ||
+           std::holds_alternative<h::Refused>(sent.message);
+  });
+}
+
 Time earlier_of(const std::optional<Time>& a, Time b) {
   return a ? std::min(*a, b) : b;
 }
@@ -54,37 +62,52 @@ void Borrower::write_and_send(const h::Turn& turn, Time now) {
 }
 
 void Borrower::connected() {
+  if (uses_.book.up().holdings.empty()) is_up_to_date_ = true;  // nothing has ever been asked for
   if (uses_.book.up().holdings.empty() && asked_.empty() && promised_.empty()) return;
   uses_.after_commit.add([this] {
     for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
     for (const auto& [op, asked] : asked_) send_(asked.ask);
-    for (const auto& [op, promised] : promised_) send_(promised.ask);  // it may be broken by now
+    for (const auto& [op, promised] : promised_)  // it may be broken by now
+      if (promised.ask.op != 0) send_(promised.ask);
+    for (const h::Op op : withdrawn_) send_(h::Withdraw{op});
   });
 }
 
 // ---- asking
 
+Result<h::Op> Borrower::ask_for(const std::string& jobspec, OnAnswer on_answer, Time now) {
+  if (!has_parent_)
+    return fail(Errc::unsupported, "this instance is the root of its tree: nobody is above it");
+  if (asked_.size() >= kMostAsksOpen)
+    return fail(Errc::busy, "too much was asked for that is not answered yet");
+  if (!begin(now)) return fail(Errc::protocol, "what it has cannot be lent");
+  const h::Turn turn = h::ask(uses_.book.book(), {.jobspec = jobspec});
+  const auto& sent = std::get<h::Ask>(turn.sent.front().message);
+  asked_.emplace(sent.op, Asked{sent, std::move(on_answer)});
+  write_and_send(turn, now);
+  return sent.op;
+}
+
 void Borrower::ask(const transport::Request& request, Time now) {
   const auto what = transport::unpack<msg::GrantAsk>(request.payload());
   if (!what) return request.fail(what.error());
-  if (!has_parent_)
-    return request.fail(
-        {Errc::unsupported, "this instance is the root of its tree: nobody is above it", {}});
-  if (asked_.size() >= kMostAsksOpen)
-    return request.fail({Errc::busy, "too much was asked for that is not answered yet", {}});
-  if (!begin(now)) return request.fail({Errc::protocol, "what it has cannot be lent", {}});
-  const h::Turn turn = h::ask(uses_.book.book(), {.jobspec = what->jobspec});
-  const auto& sent = std::get<h::Ask>(turn.sent.front().message);
-  asked_.emplace(sent.op, Asked{sent, request});
-  write_and_send(turn, now);
+  const auto answered = [this, request](const Result<msg::GrantAnswer>& answer, Time) {
+    uses_.after_commit.add([request, answer] {
+      answer ? request.reply(transport::pack(*answer)) : request.fail(answer.error());
+    });
+  };
+  if (const auto asked = ask_for(what->jobspec, answered, now); !asked) request.fail(asked.error());
 }
 
-void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer) {
+void Borrower::withdraw(h::Op ask) {
+  if (!is_open(ask) || !withdrawn_.insert(ask).second) return;
+  uses_.after_commit.add([this, ask] { send_(h::Withdraw{ask}); });
+}
+
+void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer, Time now) {
   const auto asked = asked_.extract(op);
-  if (asked.empty()) return;
-  uses_.after_commit.add([request = asked.mapped().request, answer] {
-    answer ? request.reply(transport::pack(*answer)) : request.fail(answer.error());
-  });
+  if (!asked.empty()) asked.mapped().on_answer(answer, now);
+  if (!is_open(op)) withdrawn_.erase(op);
 }
 
 std::vector<Time> Borrower::promised() const {
@@ -97,19 +120,19 @@ void Borrower::hear(const h::Message& message, Time now) {
   if (const auto* no = std::get_if<h::No>(&message)) {
     promised_.erase(no->op);
     return answer(no->op,
-                  fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)));
+                  fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)),
+                  now);
   }
   if (const auto* promise = std::get_if<h::Promise>(&message)) {
     if (const auto asked = asked_.find(promise->op); asked != asked_.end())
       promised_[promise->op].ask = asked->second.ask;
-    else if (!promised_.contains(promise->op))
-      return;
     promised_[promise->op].at = promise->at;
     msg::GrantAnswer later;
     later.at = promise->at == kTimeMax ? 0 : uses_.jobs.clock().wall(std::max(promise->at, now));
     later.epoch = uses_.book.up().epoch;
-    return answer(promise->op, later);
+    return answer(promise->op, later, now);
   }
+  if (std::holds_alternative<h::Welcome>(message)) is_up_to_date_ = true;
   if (const auto* fenced = std::get_if<h::Fenced>(&message))
     spdlog::error(fmt::format("what it held was taken from it: {}", fenced->why));
 }
@@ -176,19 +199,19 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
   const bool is_acknowledged = !turn.entries.empty() && !acknowledged.empty();
   write_and_send(turn, now);
   if (is_acknowledged) shrink(acknowledged);
+  if (extend != nullptr && is_answered(turn)) promised_.erase(extend->answers);
   if (turn.heard) hear(*turn.heard, now);
   if (!why_not.empty()) {
-    promised_.erase(extend->answers);
-    answer(extend->answers, fail(Errc::unsatisfiable, "what came was not taken: " + why_not));
+    answer(extend->answers, fail(Errc::unsatisfiable, "what came was not taken: " + why_not), now);
   }
   if (!took) return;
-  promised_.erase(extend->answers);
   const auto counts = count(uses_.store.graph(), extend->units);
   const auto& clock = uses_.jobs.clock();
   answer(extend->answers,
          msg::GrantAnswer{true, clock.wall(now), counts.cores, counts.gpus,
                           extend->until == kTimeMax ? 0 : clock.wall(extend->until),
-                          uses_.book.up().epoch});
+                          uses_.book.up().epoch},
+         now);
   spdlog::info(fmt::format("{} cores and {} GPUs came from above", counts.cores, counts.gpus));
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,16 @@ class Borrower {
   void restore();
   // The instance above has taken this instance for its child, over a new connection.
   void connected();
+  // Called with the answer, and again never: what was promised comes or does not.
+  using OnAnswer = std::function<void(const Result<msg::GrantAnswer>&, Time now)>;
+  // Asks for what the jobspec says. Errors: unsupported (nobody is above), busy, protocol.
+  Result<holdings::Op> ask_for(const std::string& jobspec, OnAnswer on_answer, Time now);
+  // Does without it, if it is not on its way. Once is enough.
+  void withdraw(holdings::Op ask);
+  // Has it been asked for, and neither come nor been refused?
+  bool is_open(holdings::Op ask) const { return asked_.contains(ask) || promised_.contains(ask); }
+  // Has the instance above said all that it has promised or sent before now?
+  bool is_up_to_date() const { return is_up_to_date_; }
   // "grant.ask", answered when the answer comes.
   void ask(const transport::Request& request, Time now);
   // "grant.release".
@@ -50,16 +61,17 @@ class Borrower {
   std::optional<Time> turn(Time now);
 
   void has_parent(bool has) { has_parent_ = has; }
+  bool has_parent() const { return has_parent_; }
   // When what was asked for is planned to come; kTimeMax: not known.
   std::vector<Time> promised() const;
 
  private:
   struct Asked {
     holdings::Ask ask;
-    transport::Request request;
+    OnAnswer on_answer;
   };
   struct Promised {
-    holdings::Ask ask;
+    holdings::Ask ask;  // op 0: of an earlier broker
     Time at = 0;
   };
   bool begin(Time now);
@@ -74,13 +86,15 @@ class Borrower {
   std::optional<Time> end_what_is_recalled(Time now);
   void release_what_is_idle(Time now);
   void hear(const holdings::Message& message, Time now);
-  void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer);
+  void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer, Time now);
 
   const Uses uses_;
   const Send send_;
   bool has_parent_ = false;
+  bool is_up_to_date_ = false;
   std::map<holdings::Op, Asked> asked_;
   std::map<holdings::Op, Promised> promised_;
+  std::set<holdings::Op> withdrawn_;  // of these
 };
 
 }  // namespace holon::instance

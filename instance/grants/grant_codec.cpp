@@ -16,9 +16,9 @@ namespace he = holdings::entry;
 using nlohmann::json;
 
 // In the order of the alternatives of holdings::Message.
-constexpr std::array kMessageNames = {"demand", "ask",     "hello",   "will",    "ready", "extend",
-                                      "taken",  "refused", "release", "ack",     "stale", "recall",
-                                      "lease",  "fenced",  "welcome", "promise", "no"};
+constexpr std::array kMessageNames = {
+    "demand", "ask",   "hello",  "will",  "ready",  "extend",  "taken",   "refused", "release",
+    "ack",    "stale", "recall", "lease", "fenced", "welcome", "promise", "no",      "withdraw"};
 static_assert(kMessageNames.size() == std::variant_size_v<h::Message>);
 
 // ---- what each has
@@ -106,6 +106,11 @@ void grant_members(V& v, h::Promise& m) {
 template <class V>
 void grant_members(V& v, h::No& m) {
   v("op", m.op)("why", m.why)("help", m.help);
+}
+
+template <class V>
+void grant_members(V& v, h::Withdraw& m) {
+  v("op", m.op);
 }
 
 template <class V>

@@ -29,7 +29,8 @@ Grants::Grants(Uses uses)
                   const Time now = uses_.clock.now();
                   const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
                   uses_.parent->tell("grant", transport::pack(told));
-                }) {
+                }),
+      elastic_({uses.config, uses.store, uses.scheduler, uses.jobs, book_, borrower_}) {
   borrower_.has_parent(uses.parent != nullptr);
 }
 
@@ -53,7 +54,8 @@ void Grants::restore(Time now) {
 }
 
 std::string Grants::awaited() const {
-  return epoch() > 0 ? "holon grant ask may bring more" : "";
+  const std::string by_itself = elastic_.awaited();
+  return by_itself.empty() && epoch() > 0 ? "holon grant ask may bring more" : by_itself;
 }
 
 void Grants::take(const transport::Request& request, Time now) {
@@ -71,10 +73,10 @@ void Grants::take(const transport::Request& request, Time now) {
 }
 
 std::optional<Time> Grants::turn(Time now) {
-  const auto lending = lender_.turn(now);
-  const auto borrowing = borrower_.turn(now);
-  if (!lending) return borrowing;
-  return borrowing ? std::min(*lending, *borrowing) : *lending;
+  std::optional<Time> next = elastic_.turn(now);
+  for (const auto& other : {lender_.turn(now), borrower_.turn(now)})
+    if (other) next = next ? std::min(*next, *other) : other;
+  return next;
 }
 
 msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& path,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "instance/grants/borrower.hpp"
+#include "instance/grants/elastic.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/lender.hpp"
 #include "instance/tree/parent_link.hpp"
@@ -15,9 +16,11 @@ class Grants {
  public:
   struct Uses {
     const Identity& identity;
+    const config::Config& config;
     InstanceClock& clock;
     Journal& journal;
     resource::ResourceStore& store;
+    const qmanager::Scheduler& scheduler;
     const NodesOfAgents& nodes_of_agents;
     JobManager& jobs;
     Agents& agents;
@@ -58,6 +61,7 @@ class Grants {
   KeptBook book_;
   Lender lender_;
   Borrower borrower_;
+  Elastic elastic_;
   bool is_lost_ = false;  // the journal was damaged, and what it had of grants makes no sense
 };
 

@@ -123,6 +123,7 @@ void Lender::receive(JobId child, const h::Message& message, Time now) {
   if (!is_child(child) || !begin(child, now)) return;
   const std::optional<h::Extend> offered = link_to(uses_.book.book(), child).extending;
   const h::Turn turn = h::receive(uses_.book.book(), child, message, now);
+  if (std::holds_alternative<h::Hello>(message)) say_promises_again(child);
   if (!write(turn, now)) return;
   for (const h::Entry& entry : turn.entries) {
     const auto* settled = std::get_if<he::Settled>(&entry);
@@ -134,6 +135,34 @@ void Lender::receive(JobId child, const h::Message& message, Time now) {
   }
   if (!turn.heard) return;
   if (const auto* ask = std::get_if<h::Ask>(&*turn.heard)) heard(child, *ask, now);
+  if (const auto* no = std::get_if<h::Withdraw>(&*turn.heard)) withdrawn(child, no->op, now);
+}
+
+// What holds resources is given, and goes back when it is idle.
+void Lender::withdrawn(JobId child, h::Op ask, Time now) {
+  if (const auto grants = uses_.jobs.grants().find(child); grants != uses_.jobs.grants().end())
+    for (const JobId id : grants->second) {
+      const ActiveJob* grant = uses_.jobs.find(id);
+      if (grant == nullptr || grant->submission->wishes.ask != ask) continue;
+      if (is_pending(grant->life.state))
+        uses_.jobs.raise(id, "cancel", "the child needs it no more", now);
+      return;
+    }
+  refuse(child, ask, "it was withdrawn", now);
+}
+
+// A child's broker that was started again does not know what comes; with the welcome it does.
+void Lender::say_promises_again(JobId child) {
+  const auto grants = uses_.jobs.grants().find(child);
+  if (grants == uses_.jobs.grants().end()) return;
+  for (const JobId id : grants->second) {
+    const ActiveJob* grant = uses_.jobs.find(id);
+    if (grant == nullptr || grant->life.started) continue;
+    const h::Op ask = grant->submission->wishes.ask;
+    const auto* kept = kept_answer(link_to(uses_.book.book(), child), ask);
+    const bool is_kept = kept != nullptr && std::holds_alternative<h::Promise>(kept->answer);
+    send(child, is_kept ? kept->answer : h::Promise{ask, kTimeMax});
+  }
 }
 
 void Lender::refuse(JobId child, h::Op ask, const std::string& why, Time now) {

@@ -71,6 +71,8 @@ class Lender {
   void ensure_own(Time now);
   bool begin(JobId child, Time now);
   void heard(JobId child, const holdings::Ask& ask, Time now);
+  void withdrawn(JobId child, holdings::Op ask, Time now);
+  void say_promises_again(JobId child);
   void refuse(JobId child, holdings::Op ask, const std::string& why, Time now);
   Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
   bool is_child(JobId child) const;

@@ -76,8 +76,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       journal(the_journal),
       after_commit(the_after_commit),
       records({identity, jobs, the_journal, children, access, parent}),
-      grants({identity, the_clock, the_journal, *store, nodes_of_agents, jobs, agents, children,
-              the_after_commit, parent}),
+      grants({identity, the_config, the_clock, the_journal, *store, scheduler, nodes_of_agents,
+              jobs, agents, children, the_after_commit, parent}),
       node_view(
           {identity, clock, *store, policies, jobs, children, leaving_nodes, ending, read_only_}),
       parent_(parent) {

@@ -542,6 +542,39 @@ TEST(Batch, MakesAJobThatIsAnInstance) {
   EXPECT_EQ(spec["attributes"]["system"]["job"]["name"], "wrap");
 }
 
+TEST(Batch, MakesAnElasticInstance) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{4, 1});
+  broker.start();
+  const auto begun_with = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "batch");
+    options.insert(options.end(), {"--wrap", "true"});
+    const Ran ran = run_cli(options);
+    EXPECT_EQ(ran.code, kOk) << ran.err;
+    const json spec = json::parse(broker.last<msg::SubmitRequest>("submit").jobspec);
+    EXPECT_EQ(spec["tasks"][0]["command"][4], "grant.max=8");
+    return spec["resources"][0]["count"].get<int>();
+  };
+  EXPECT_EQ(begun_with({"--elastic", "2-8"}), 2);
+  EXPECT_EQ(begun_with({"--elastic", "8"}), 1);
+  EXPECT_EQ(begun_with({"--elastic", "8", "-n", "4"}), 4);
+  EXPECT_EQ(begun_with({"-n", "4", "--elastic", "4-8"}), 4);
+  const auto refusal = [](std::vector<std::string> options) {
+    options.insert(options.begin(), "batch");
+    options.insert(options.end(), {"--wrap", "true"});
+    const Ran ran = run_cli(options);
+    EXPECT_EQ(ran.code, kUsage);
+    return ran.err;
+  };
+  EXPECT_THAT(refusal({"--elastic", "8-2"}), HasSubstr("2-8 (it begins with two)"));
+  EXPECT_THAT(refusal({"--elastic", "many"}), HasSubstr("'many' is not accepted"));
+  EXPECT_THAT(refusal({"--elastic", "0-8"}), HasSubstr("'0-8' is not accepted"));
+  EXPECT_THAT(refusal({"--elastic", "2-8", "-n", "4"}), HasSubstr("it begins with 4 cores by -n"));
+  EXPECT_THAT(refusal({"--elastic", "4", "-n", "4"}), HasSubstr("which is not less"));
+  EXPECT_THAT(refusal({"--elastic", "2-8", "-c", "2"}), HasSubstr("-c"));
+  EXPECT_THAT(refusal({"--elastic", "8", "-N", "1", "-x"}), HasSubstr("with -x"));
+}
+
 TEST(Instances, ThatAreNotThereAreSaidSo) {
   setenv("HOLON_URI", "ipc:///nonexistent/broker", 1);
   const Ran ran = run_cli({"jobs"});

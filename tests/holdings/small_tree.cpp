@@ -350,6 +350,7 @@ struct Writer {
   void operator()(const Welcome& m) { number(m.epoch); }
   void operator()(const Promise& m) { number(m.op); }
   void operator()(const No& m) { number(m.op); }
+  void operator()(const Withdraw& m) { number(m.op); }
   void message(const Message& m) {
     number(m.index());
     std::visit(*this, m);

@@ -29,6 +29,7 @@ namespace {
 struct AllocArgs {
   JobOptions job;
   instance::StartOptions instance;
+  ElasticOption elastic;
   bool background = false;
   ScriptOptions script;
   std::vector<std::string> command;
@@ -197,6 +198,7 @@ int verb_alloc(Invocation& call) {
   add_resource_options(parser, args.job, Unit::slot);
   add_file_option(parser, args.job, Unit::slot);
   add_instance_options(parser, args.instance);
+  add_elastic_option(parser, args.elastic);
   parser.flag("--bg", args.background, "run nothing: print the job's id once the child is up")
       .instance(call)
       .note(
@@ -222,6 +224,8 @@ int verb_alloc(Invocation& call) {
                    "--for " + args.job.for_user});
   args.job.own = !args.job.for_user.empty();
   args.instance.background = true;
+  if (auto good = take_elastic(args.elastic, args.job, args.instance); !good)
+    return report(call, "alloc", good.error());
   auto command = child_command(args.instance);
   if (!command) return report(call, "alloc", command.error());
   if (args.job.shape.name.empty())

@@ -23,6 +23,7 @@ namespace {
 struct BatchArgs {
   JobOptions job;
   instance::StartOptions instance;
+  ElasticOption elastic;
   ScriptOptions script;
   ArrayOptions array;
   std::int64_t count = 1;  // tasks of the array
@@ -58,6 +59,8 @@ Result<JobRequest> request_of(BatchArgs& args) {
   else if (args.job.shape.name.empty())
     args.job.shape.name = std::filesystem::path(program->front()).filename().string();
   args.instance.command = std::move(*program);
+  if (auto good = take_elastic(args.elastic, args.job, args.instance); !good)
+    return tl::unexpected(good.error());
   auto command = child_command(args.instance);
   if (!command) return tl::unexpected(command.error());
   auto made = make_request(args.job, std::move(*command));
@@ -85,6 +88,7 @@ int verb_batch(Invocation& call) {
   add_job_options(parser, args.job);
   add_file_option(parser, args.job, Unit::slot);
   add_instance_options(parser, args.instance);
+  add_elastic_option(parser, args.elastic);
   parser.group("Array");
   add_array_options(parser, args.array);
   parser
@@ -105,6 +109,8 @@ int verb_batch(Invocation& call) {
                "eight cores with a backfilling queue, for an hour")
       .example("holon batch -n 4 --array 0-9 ./campaign.sh",
                "ten instances, which find 0 to 9 in HOLON_ARRAY_INDEX")
+      .example("holon batch --elastic 2-8 ./campaign.sh",
+               "two cores, and up to eight while jobs wait in it")
       .example("holon batch -N 2 -x --wrap 'holon submit ./w; holon job wait --all'",
                "two whole nodes");
   args.script.takes_input = true;

@@ -1,0 +1,154 @@
+// A child that asks for more by itself (grant.max), and gives back what is idle.
+#include <gmock/gmock.h>
+
+#include "msg/grant.hpp"
+#include "tests/instance/live.hpp"
+#include "tests/instance/tree/tree.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+
+class ElasticChild : public ::testing::Test {
+ protected:
+  static JobOptions cores(std::int64_t count, double seconds = 300) {
+    JobOptions options;
+    options.cores = count;
+    options.duration = seconds;
+    return options;
+  }
+  std::int64_t cores_of(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? node->cores : -1;
+  }
+  std::int64_t free_of(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? node->cores_free : -1;
+  }
+  std::int64_t running_in(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? static_cast<std::int64_t>(node->running) : -1;
+  }
+  void submit_eight() const {
+    for (int i = 0; i < 8; ++i) live.job(live.gated(std::to_string(i)), cores(1), "/1");
+  }
+  void release_eight() const {
+    for (int i = 0; i < 8; ++i) live.release(std::to_string(i));
+  }
+  // Grants that are not over, in the root.
+  std::vector<msg::JobRecord> grants() const {
+    std::vector<msg::JobRecord> found;
+    for (auto& job : live.jobs(false, false))
+      if (job.name == "grant") found.push_back(job);
+    return found;
+  }
+  void expect_all_back() const {
+    EXPECT_TRUE(eventually([&] { return free_of("/") == 4 && cores_of("/1") == 2; }))
+        << free_of("/") << " free, " << cores_of("/1") << " in the child";
+    EXPECT_TRUE(grants().empty());
+  }
+
+  const Live live{{"--resources", "node=1/core=6"}};
+  const std::uint64_t child = live.child({2}, "", {"grant.max=4", "grant.idle=200ms"});
+};
+
+TEST_F(ElasticChild, HasMoreWhileJobsWaitInItAndNoMoreThanItMay) {
+  submit_eight();
+  EXPECT_TRUE(eventually([&] { return running_in("/1") == 4; })) << running_in("/1");
+  EXPECT_EQ(cores_of("/1"), 4);
+  EXPECT_EQ(free_of("/"), 2);
+  release_eight();
+  expect_all_back();
+}
+
+TEST_F(ElasticChild, RunsAJobThatIsLargerThanItself) {
+  const auto job = live.job(live.gated("wide"), cores(4), "/1");
+  EXPECT_EQ(live.when_running(job, "/1").ncores, 4);
+  live.release("wide");
+  EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");
+  expect_all_back();
+}
+
+TEST_F(ElasticChild, AsksForNothingThatNobodyWaitsFor) {
+  const auto two = live.job(live.gated("two"), cores(2), "/1");
+  live.when_running(two, "/1");
+  // Held: no core would let it start.
+  auto held = Live::request(live.gated("held"), cores(1));
+  held.urgency = 0;
+  ASSERT_TRUE(live.call<msg::SubmitReply>("submit", held, "/1"));
+  live.release("two");
+  live.wait_one(two, "/1");
+  EXPECT_EQ(cores_of("/1"), 2);
+  EXPECT_TRUE(live.jobs(true, false).size() == 1) << "the child alone: there was no grant";
+}
+
+TEST_F(ElasticChild, TakesWhatThereIsOfWhatItCouldUse) {
+  live.when_running(live.job(live.gated("other"), cores(3)));
+  submit_eight();
+  EXPECT_TRUE(eventually([&] { return running_in("/1") == 3; })) << running_in("/1");
+  EXPECT_EQ(cores_of("/1"), 3);
+  live.release("other");
+  EXPECT_TRUE(eventually([&] { return running_in("/1") == 4; })) << running_in("/1");
+  release_eight();
+  expect_all_back();
+}
+
+TEST_F(ElasticChild, WithdrawsAnAskThatNobodyWaitsForAnyMore) {
+  live.when_running(live.job(live.gated("other"), cores(4)));
+  const auto wide = live.job(live.gated("wide"), cores(4), "/1");
+  ASSERT_TRUE(eventually([&] { return grants().size() == 1; }));
+  EXPECT_EQ(grants().front().state, "SCHED");
+  live.cancel(wide, "/1");
+  EXPECT_TRUE(eventually([&] { return grants().empty(); }));
+  live.release("other");
+  expect_all_back();
+}
+
+TEST_F(ElasticChild, AsksOnceThoughBrokersAreKilled) {
+  live.when_running(live.job(live.gated("other"), cores(4)));
+  const auto wide = live.job(live.gated("wide"), cores(4), "/1");
+  ASSERT_TRUE(eventually([&] { return grants().size() == 1; }));
+  const pid_t broker = testing::processes_of(live, "/1").broker;
+  testing::signal_process(broker, SIGKILL);
+  live.kill_broker();
+  ASSERT_TRUE(eventually([&] {
+    const auto node = live.status("/1");
+    return node && node->pid != broker && node->health == "up";
+  }));
+  live.release("other");
+  EXPECT_EQ(live.when_running(wide, "/1").ncores, 4);
+  EXPECT_EQ(cores_of("/1"), 4);
+  EXPECT_EQ(grants().size(), 1u);
+  live.release("wide");
+  EXPECT_EQ(live.wait_one(wide, "/1").result, "COMPLETED");
+  expect_all_back();
+}
+
+// What a grandchild asks for is a job in the child, for which that asks in turn.
+TEST_F(ElasticChild, AsksForWhatThoseBelowItAskFor) {
+  const auto below = live.child({2}, "/1", {"grant.max=4", "grant.idle=200ms"});
+  ASSERT_EQ(below, 1u);
+  const auto job = live.job(live.gated("wide"), cores(4), "/1/1");
+  EXPECT_EQ(live.when_running(job, "/1/1").ncores, 4);
+  live.release("wide");
+  EXPECT_EQ(live.wait_one(job, "/1/1").result, "COMPLETED");
+  EXPECT_TRUE(eventually([&] { return cores_of("/1/1") == 2; })) << cores_of("/1/1");
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 4 && cores_of("/1") == 2; }));
+}
+
+TEST_F(ElasticChild, SaysWhatATooLargeJobWaitsFor) {
+  live.when_running(live.job(live.gated("other"), cores(4)));
+  const auto wide = live.job(live.gated("wide"), cores(4), "/1");
+  EXPECT_TRUE(eventually([&] {
+    return live.record(wide, "/1").reason.find("up to 4 cores (grant.max)") != std::string::npos;
+  })) << live.record(wide, "/1").reason;
+  live.cancel(wide, "/1");
+  live.release("other");
+}
+
+}  // namespace
+}  // namespace holon::instance
