@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "holdings/check.hpp"
 #include "instance/journal/records/record_order.hpp"
 #include "instance/request/placement.hpp"
 #include "resource/graph/graph.hpp"
@@ -13,7 +14,8 @@
 namespace holon::world {
 namespace {
 
-constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
+constexpr Micros kRounded = 10 * kMs;   // a broker's times are whole milliseconds
+constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
 
 std::pair<std::string, JobId> split_path(const std::string& path) {
   const auto cut = path.rfind('/');
@@ -44,6 +46,21 @@ bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
   const bool same =
       from.state == to.state && from.result == to.result && from.exit_code == to.exit_code;
   return !same && (from.state == "INACTIVE" || !instance::supersedes(to, from));
+}
+
+// The child's book by its parent's clock. A child counts the time that is left from when it hears
+// of it, by its own clock. What is its own has no end in its book: it ends with the lease, and so
+// does all that it gives on.
+holdings::Book by_clock_of(const instance::Instance& above, const instance::Instance& child) {
+  holdings::Book book = child.grants.book();
+  const Duration ahead = child.clock.now() - above.clock.now();
+  for (auto& [peer, link] : book.links)
+    for (holdings::Holding& holding : link.holdings) {
+      if (peer != holdings::kParent || holding.source == holdings::Source::owned)
+        holding.until = std::min(holding.until, child.identity.lease_end);
+      if (holding.until != kTimeMax) holding.until -= ahead + kOnItsWay;
+    }
+  return book;
 }
 
 }  // namespace
@@ -146,6 +163,10 @@ void Checks::plan_of(const Instance& instance) {
   const auto& graph = core->store->graph();
   for (const auto node : graph.by_type("node"))
     if (graph.end_of(node) <= now) return;
+  // Cores past their own end are neither until they are drained, which an ending instance never
+  // does.
+  for (const auto core_vertex : graph.by_type("core"))
+    if (graph.end_of(core_vertex) <= now && !graph[core_vertex].drained) return;
   std::int64_t held = 0;
   for (const auto& [id, job] : core->jobs.active()) {
     if (!job.life.holds_resources) continue;
@@ -163,9 +184,11 @@ void Checks::plan_of(const Instance& instance) {
   }
   const auto total = core->store->total("core");
   const auto free = core->store->available("core", now);
-  if (held + free != total)
-    machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free", instance.path(),
-                               held, free, total);
+  // Cores that go back to the instance above are drained one by one.
+  const auto leaving = core->store->drained("core", now);
+  if (held + free + leaving != total)
+    machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free, {} go back",
+                               instance.path(), held, free, total, leaving);
 }
 
 void Checks::added(int host, Duration lasts) {
@@ -241,7 +264,6 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
-  constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
   // A limit goes from the user to the parent, and from there to the child.
   for (std::string path = child.path(); path != "/"; path = instance_of(path))
     if (const auto asked = limit_asked_.find(path);
@@ -252,6 +274,21 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   if (left_below > saturating_add(left_above, kOnItsWay))
     machine_.history.violation("{} believes to have {} ms left, its parent knows of {}",
                                child.path(), left_below, left_above);
+}
+
+void Checks::books_of(const Instance& child, const Instance& parent) {
+  const auto* below = child.core();
+  const auto* above = parent.core();
+  if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
+  const JobId job = split_path(child.path()).second;
+  // One that has lost its journal, and has not said hello, knows of nothing.
+  if (link_to(below->grants.book(), holdings::kParent).holdings.empty()) return;
+  const auto breach =
+      holdings::check({{parent.path(), std::nullopt, holdings::kParent, above->grants.book()},
+                       {child.path(), 0, job, by_clock_of(*above, *below)}});
+  if (breach)
+    machine_.history.violation("grants: {}: {} (invariant {})", breach->path, breach->what,
+                               breach->invariant);
 }
 
 void Checks::record(const std::string& observer, const msg::JobRecord& record) {

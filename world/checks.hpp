@@ -55,6 +55,8 @@ class Checks {
   void ends_of_nodes(const Instance& root);
   // The child believes in no later end than its parent knows of.
   void lease_of(const Instance& child, const Instance& parent);
+  // What the books of the two say of each other about a grant that moves (holdings/check.hpp).
+  void books_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
   void record(const std::string& observer, const msg::JobRecord& record);
   // Checks records that a client reads, from whomever it likes: a question asked after an answer

@@ -577,4 +577,10 @@ void Instance::become_over(int status) {
   machine_.tasks.end(begin_.task, status);
 }
 
+const Instance* Instance::above() const {
+  if (is_root()) return nullptr;
+  const auto cut = begin_.path.rfind('/');
+  return all_.find(cut == 0 ? "/" : begin_.path.substr(0, cut));
+}
+
 }  // namespace holon::world

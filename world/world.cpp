@@ -181,8 +181,11 @@ void World::look_at(Instance& instance) {
   checks_.plan_of(instance);
   if (instance.is_root()) checks_.ends_of_nodes(instance);
   checks_.counts_of(instance);
-  if (const Instance* const parent = parent_of(instance)) checks_.lease_of(instance, *parent);
   const bool has_the_word = !is_disowned(instance);
+  if (const Instance* const parent = parent_of(instance)) {
+    checks_.lease_of(instance, *parent);
+    if (has_the_word) checks_.books_of(instance, *parent);
+  }
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == instance.path();
     if (!own && !instance.is_root() && !path.starts_with(instance.path() + "/")) continue;

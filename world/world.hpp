@@ -36,7 +36,8 @@ struct Outcome {
 // 5  roots that make an instance for each of their users; batch jobs that bring nodes
 // 6  where batch jobs bring nodes, some are wanted once more when nothing fails any more, and have
 //    nothing to do for long
-inline constexpr int kEdition = 6;
+// 7  children that ask for more and give it back, and parents that recall it
+inline constexpr int kEdition = 7;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -88,6 +89,8 @@ class World final : public Instances {
   void wish_something(Ask& ask);
   void choose_queue(Ask& ask);
   void change_a_job(Instance& instance);
+  // grants.cpp
+  void move_grant(Instance& child);
   std::string jobspec_of(const Ask& ask) const;
   void submit(Instance& instance, const Ask& ask);
   void acknowledged(const std::string& whose, const Ask& ask, const std::string& answer);

@@ -103,7 +103,7 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
       request.argv[0] == "holon" && request.argv.size() > 1 && request.argv[1] == "start";
   const bool is_instance = is_own || request.argv[0] == "instance";
   if (is_instance) take_grant(*task, owner);
-  check_cores(*task);
+  check_cores(*task, owner);
   is_instance ? owner.begin_child(*task, request) : begin_work(task, request.argv);
   return task->pid;
 }
@@ -162,7 +162,28 @@ void Tasks::take_grant(Task& task, const Instance& owner) const {
     for (const auto number : node.cores) task.cores.emplace(node.host, number);
 }
 
-void Tasks::check_cores(const Task& task) {
+namespace {
+
+// Adds what the instance has got beyond its own, by the word of the one above. False: nobody can
+// say.
+bool add_extra(std::set<std::pair<std::string, std::int64_t>>& granted, const Instance& owner) {
+  const Instance* const above = owner.above();
+  const auto* core = above == nullptr ? nullptr : above->core();
+  if (core == nullptr) return false;
+  const auto grants = core->jobs.grants().find(number_of(owner.path()));
+  if (grants == core->jobs.grants().end()) return true;
+  for (const JobId id : grants->second) {
+    const auto* grant = core->jobs.find(id);
+    if (grant == nullptr || !grant->allocation) continue;
+    for (const auto& node : instance::nodes_of(core->store->graph(), *grant->allocation))
+      for (const auto number : node.cores) granted.emplace(node.host, number);
+  }
+  return true;
+}
+
+}  // namespace
+
+void Tasks::check_cores(const Task& task, const Instance& owner) {
   for (const auto& [pid, other] : live_) {
     if (other.get() == &task || other->path == task.path || is_job_below(task.path, other->path) ||
         is_job_below(other->path, task.path))
@@ -185,7 +206,7 @@ void Tasks::check_cores(const Task& task) {
   }
   if (!lives)
     machine_.history.violation("{} starts, and its instance does not live", task.path);
-  else if (all_known &&
+  else if (all_known && add_extra(granted, owner) &&
            !std::includes(granted.begin(), granted.end(), task.cores.begin(), task.cores.end()))
     machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
 }

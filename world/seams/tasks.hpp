@@ -123,7 +123,7 @@ class Tasks {
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
   void take_grant(Task& task, const Instance& owner) const;
-  void check_cores(const Task& task);
+  void check_cores(const Task& task, const Instance& owner);
 
   Machine& machine_;
   std::uint64_t last_start_ = 0;
