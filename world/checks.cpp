@@ -4,7 +4,6 @@
 #include <array>
 #include <tuple>
 
-#include "holdings/check.hpp"
 #include "instance/journal/records/record_order.hpp"
 #include "instance/request/placement.hpp"
 #include "resource/graph/graph.hpp"
@@ -46,21 +45,6 @@ bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
   const bool same =
       from.state == to.state && from.result == to.result && from.exit_code == to.exit_code;
   return !same && (from.state == "INACTIVE" || !instance::supersedes(to, from));
-}
-
-// The child's book by its parent's clock. A child counts the time that is left from when it hears
-// of it, by its own clock. What is its own has no end in its book: it ends with the lease, and so
-// does all that it gives on.
-holdings::Book by_clock_of(const instance::Instance& above, const instance::Instance& child) {
-  holdings::Book book = child.grants.book();
-  const Duration ahead = child.clock.now() - above.clock.now();
-  for (auto& [peer, link] : book.links)
-    for (holdings::Holding& holding : link.holdings) {
-      if (peer != holdings::kParent || holding.source == holdings::Source::owned)
-        holding.until = std::min(holding.until, child.identity.lease_end);
-      if (holding.until != kTimeMax) holding.until -= ahead + kOnItsWay;
-    }
-  return book;
 }
 
 }  // namespace
@@ -276,21 +260,6 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
                                child.path(), left_below, left_above);
 }
 
-void Checks::books_of(const Instance& child, const Instance& parent) {
-  const auto* below = child.core();
-  const auto* above = parent.core();
-  if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
-  const JobId job = split_path(child.path()).second;
-  // One that has lost its journal, and has not said hello, knows of nothing.
-  if (link_to(below->grants.book(), holdings::kParent).holdings.empty()) return;
-  const auto breach =
-      holdings::check({{parent.path(), std::nullopt, holdings::kParent, above->grants.book()},
-                       {child.path(), 0, job, by_clock_of(*above, *below)}});
-  if (breach)
-    machine_.history.violation("grants: {}: {} (invariant {})", breach->path, breach->what,
-                               breach->invariant);
-}
-
 void Checks::record(const std::string& observer, const msg::JobRecord& record) {
   const std::string key = observer + " " + record.path;
   const auto [known, is_new] = seen_.try_emplace(key, record);
@@ -347,6 +316,7 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
   if (record->result == "COMPLETED" &&
       (last == nullptr || static_cast<int>(last->ran_to_end.size()) < truth->second.tasks))
     machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
+  ended_for_return(*record);
   if (record->result == "FAILED" && last != nullptr) failed(*record, truth->second, *last);
   if (record->result == "TIMEOUT" && last != nullptr) ended_by_limit(*record, *last);
 }
@@ -367,7 +337,8 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
     machine_.history.violation("job {} is preempted, and is not preemptible", record.path);
   if (record.preemptions > 0)
     machine_.history.note("job {} was preempted {} times", record.path, record.preemptions);
-  const bool gave_place = record.reason.ends_with(" takes its place");
+  const bool gave_place =
+      record.reason.ends_with(" takes its place") && !was_ended_for_return(record);
   if (!gave_place || !runs_again_ || last_retry_.contains(record.path)) return;
   const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
   if (!may_have_been_cancelled(record.path) && !ends_about(record.path, over))
@@ -431,7 +402,8 @@ void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Atte
   };
   const bool is_lost = std::any_of(attempt.agents.begin(), attempt.agents.end(),
                                    [&](pid_t agent) { return machine_.tasks.is_lost(agent); });
-  if (are_all(attempt.ran_to_end) && !is_lost)
+  // The word of an end may cross that of a recall.
+  if (are_all(attempt.ran_to_end) && !is_lost && !was_ended_for_return(record))
     machine_.history.violation("job {} ran to its end, and is FAILED: {}", record.path,
                                record.reason);
   if (!are_all(attempt.ended) && record.reason.empty())

@@ -354,6 +354,8 @@ void Instance::broker_ended(bool killed, int code) {
     machine_.disk.forget(begin_.state_dir, "meta", "key LIKE 'policy.live.%'");
   if (killed && machine_.planted(Plant::forgotten_guest))
     machine_.disk.forget(begin_.state_dir, "meta", "key = 'guests'");
+  if (killed && machine_.planted(Plant::forgotten_loan))
+    machine_.disk.forget(begin_.state_dir, "grant_entries");
   if (killed && machine_.planted(Plant::forgotten_batch))
     machine_.disk.forget(begin_.state_dir, "meta", "key = 'provisions'");
   if (killed && machine_.planted(Plant::forgotten_own))
