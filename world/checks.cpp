@@ -13,7 +13,8 @@
 namespace holon::world {
 namespace {
 
-constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
+constexpr Micros kRounded = 10 * kMs;   // a broker's times are whole milliseconds
+constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
 
 std::pair<std::string, JobId> split_path(const std::string& path) {
   const auto cut = path.rfind('/');
@@ -146,6 +147,10 @@ void Checks::plan_of(const Instance& instance) {
   const auto& graph = core->store->graph();
   for (const auto node : graph.by_type("node"))
     if (graph.end_of(node) <= now) return;
+  // Cores past their own end are neither until they are drained, which an ending instance never
+  // does.
+  for (const auto core_vertex : graph.by_type("core"))
+    if (graph.end_of(core_vertex) <= now && !graph[core_vertex].drained) return;
   std::int64_t held = 0;
   for (const auto& [id, job] : core->jobs.active()) {
     if (!job.life.holds_resources) continue;
@@ -163,9 +168,11 @@ void Checks::plan_of(const Instance& instance) {
   }
   const auto total = core->store->total("core");
   const auto free = core->store->available("core", now);
-  if (held + free != total)
-    machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free", instance.path(),
-                               held, free, total);
+  // Cores that go back to the instance above are drained one by one.
+  const auto leaving = core->store->drained("core", now);
+  if (held + free + leaving != total)
+    machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free, {} go back",
+                               instance.path(), held, free, total, leaving);
 }
 
 void Checks::added(int host, Duration lasts) {
@@ -241,7 +248,6 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
-  constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
   // A limit goes from the user to the parent, and from there to the child.
   for (std::string path = child.path(); path != "/"; path = instance_of(path))
     if (const auto asked = limit_asked_.find(path);
@@ -310,6 +316,7 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
   if (record->result == "COMPLETED" &&
       (last == nullptr || static_cast<int>(last->ran_to_end.size()) < truth->second.tasks))
     machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
+  ended_for_return(*record);
   if (record->result == "FAILED" && last != nullptr) failed(*record, truth->second, *last);
   if (record->result == "TIMEOUT" && last != nullptr) ended_by_limit(*record, *last);
 }
@@ -330,7 +337,8 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
     machine_.history.violation("job {} is preempted, and is not preemptible", record.path);
   if (record.preemptions > 0)
     machine_.history.note("job {} was preempted {} times", record.path, record.preemptions);
-  const bool gave_place = record.reason.ends_with(" takes its place");
+  const bool gave_place =
+      record.reason.ends_with(" takes its place") && !was_ended_for_return(record);
   if (!gave_place || !runs_again_ || last_retry_.contains(record.path)) return;
   const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
   if (!may_have_been_cancelled(record.path) && !ends_about(record.path, over))
@@ -394,7 +402,8 @@ void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Atte
   };
   const bool is_lost = std::any_of(attempt.agents.begin(), attempt.agents.end(),
                                    [&](pid_t agent) { return machine_.tasks.is_lost(agent); });
-  if (are_all(attempt.ran_to_end) && !is_lost)
+  // The word of an end may cross that of a recall.
+  if (are_all(attempt.ran_to_end) && !is_lost && !was_ended_for_return(record))
     machine_.history.violation("job {} ran to its end, and is FAILED: {}", record.path,
                                record.reason);
   if (!are_all(attempt.ended) && record.reason.empty())

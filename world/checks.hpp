@@ -55,6 +55,12 @@ class Checks {
   void ends_of_nodes(const Instance& root);
   // The child believes in no later end than its parent knows of.
   void lease_of(const Instance& child, const Instance& parent);
+  // What the books of the two say of each other about a grant that moves (holdings/check.hpp).
+  void books_of(const Instance& child, const Instance& parent);
+  // An instance plans with what its book has. REQUIRES: it has a core.
+  void graph_of(const Instance& child);
+  // Notes that jobs of this instance may be ended as what they run on is recalled.
+  void may_be_ended_below(const std::string& instance) { ended_below_.insert(instance); }
   // A record never goes back. `observer`: whose word it is.
   void record(const std::string& observer, const msg::JobRecord& record);
   // Checks records that a client reads, from whomever it likes: a question asked after an answer
@@ -111,6 +117,8 @@ class Checks {
  private:
   void cut_off(const Task& task, const Instance& instance, const instance::Instance& core,
                const std::string& what);
+  bool was_ended_for_return(const msg::JobRecord& record) const;
+  void ended_for_return(const msg::JobRecord& record);
   void failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt);
   void retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish);
   void preempted(const msg::JobRecord& record, const Wish& wish);
@@ -133,6 +141,7 @@ class Checks {
   std::map<std::string, Limit> limits_;        // by path, of jobs that were given another one
   std::map<std::string, Micros> limit_asked_;  // when last, by path
   std::set<std::string> cancel_asked_;         // jobs
+  std::set<std::string> ended_below_;          // instances
   struct Disagreement {
     Micros since = 0, last = 0;
   };

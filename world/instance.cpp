@@ -354,6 +354,8 @@ void Instance::broker_ended(bool killed, int code) {
     machine_.disk.forget(begin_.state_dir, "meta", "key LIKE 'policy.live.%'");
   if (killed && machine_.planted(Plant::forgotten_guest))
     machine_.disk.forget(begin_.state_dir, "meta", "key = 'guests'");
+  if (killed && machine_.planted(Plant::forgotten_loan))
+    machine_.disk.forget(begin_.state_dir, "grant_entries");
   if (killed && machine_.planted(Plant::forgotten_batch))
     machine_.disk.forget(begin_.state_dir, "meta", "key = 'provisions'");
   if (killed && machine_.planted(Plant::forgotten_own))
@@ -575,6 +577,12 @@ void Instance::become_over(int status) {
   lock_.reset();
   machine_.history.note("instance {} is over", begin_.path);
   machine_.tasks.end(begin_.task, status);
+}
+
+const Instance* Instance::above() const {
+  if (is_root()) return nullptr;
+  const auto cut = begin_.path.rfind('/');
+  return all_.find(cut == 0 ? "/" : begin_.path.substr(0, cut));
 }
 
 }  // namespace holon::world

@@ -163,6 +163,8 @@ class Instance {
   void detach(const AgentProcess& agent) {
     std::erase_if(attached_, [&](const auto& one) { return one.second == &agent; });
   }
+  // The instance above, if it is not over.
+  const Instance* above() const;
   bool over() const { return over_; }
   bool ready() const { return ready_ && !ending_ && !over_; }
   BrokerProcess* broker() const { return broker_.get(); }

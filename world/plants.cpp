@@ -94,6 +94,12 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::long_walltime, "long-walltime",
        "a batch job that will end sooner is said to have all of its walltime left", 10},
       {Plant::kept_node, "kept-node", "nodes of batch jobs are not given back when they idle", 641},
+      {Plant::early_release, "early-release",
+       "a child is said to have given back what it was lent, and has it still", 3, 7},
+      {Plant::stale_extend, "stale-extend",
+       "what a child has given back comes once more, and nobody has lent it", 16, 7},
+      {Plant::forgotten_loan, "forgotten-loan",
+       "what has become of grants is gone with the broker that knew it", 3, 7},
   };
   return kPlants;
 }

@@ -61,6 +61,9 @@ enum class Plant {
   submitted_again,
   long_walltime,
   kept_node,
+  early_release,
+  stale_extend,
+  forgotten_loan,
 };
 
 struct PlantInfo {
@@ -69,6 +72,7 @@ struct PlantInfo {
   const char* what;
   // The first seed that has found the fault: the suite begins there, to be quick.
   std::uint64_t first_seed = 1;
+  int edition = 6;  // the worlds of the time when that seed was found
 };
 const std::vector<PlantInfo>& all_plants();
 std::optional<Plant> plant_named(const std::string& name);

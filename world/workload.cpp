@@ -54,6 +54,7 @@ void World::act() {
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
   if (has_batch_ && machine_.dice.one_in(15)) return change_provisions();
   if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
+  if (machine_.edition >= 7 && machine_.dice.one_in(4)) return move_grant();
   if (!people_.empty() && machine_.dice.one_in(3)) return meddle();
   if (machine_.planted(Plant::early_idle) && !instance->user().empty() && machine_.dice.one_in(10))
     return end_as_idle(*instance);
@@ -102,6 +103,7 @@ void World::submit_work(Instance& instance) {
   ask.tasks = dice.one_in(has_nodes_ || has_hosts_ ? 2 : 4) ? 2 : 1;
   ask.cores = dice.between(1, 3);
   ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
+  if (has_gpus_ && dice.one_in(3)) ask.gpus = 1;
   if (has_batch_) want_much(ask);
   if (machine_.edition >= 2) wish_something(ask);
   if (!preempt_mode_.empty()) choose_queue(ask);
@@ -211,12 +213,14 @@ void World::submit_instance(Instance& instance) {
   ask.cores = has_nodes_ || has_hosts_ ? dice.between(1, 3)
               : depth(instance) == 1   ? dice.between(3, 5)
                                        : dice.between(1, 3);
+  if (has_gpus_ && dice.one_in(2)) ask.gpus = 1;
   submit(instance, ask);
 }
 
 std::string World::jobspec_of(const Ask& ask) const {
   resource::JobShape shape;
   shape.cores_per_task = ask.cores;
+  shape.gpus_per_task = ask.gpus;
   shape.tasks = ask.tasks;
   shape.duration_seconds = ask.limit;
   shape.command = ask.command;

@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kOneNode = "node=1/core=8";
 constexpr const char* kTwoNodes = "node=2/core=4";
+constexpr const char* kOneNodeWithGpus = "node=1/core=8,gpu=3";
+constexpr const char* kTwoNodesWithGpus = "node=2/core=4,gpu=2";
 constexpr const char* kThreeHosts = "node=3/core=3";
 constexpr int kHosts = 3;
 constexpr Micros kEndPatience = 300 * kSecond;
@@ -57,6 +59,7 @@ World::World(std::uint64_t seed, Plant plant, int edition, const std::string& di
   if (has_machines_ && edition >= 5 && machine_.dice.one_in(2)) begin_batch_system();
   user_ = std::make_unique<User>(machine_);
   if (edition >= 4 && kind == 3 && machine_.dice.one_in(2)) begin_people();
+  has_gpus_ = edition >= 7 && !has_hosts_ && machine_.dice.one_in(2);
 }
 
 void World::choose_hosts() {
@@ -102,7 +105,8 @@ void World::begin_root() {
   Instance::Begin begin;
   begin.state_dir = machine_.dir + "/root";
   begin.conf = root_conf_;
-  begin.resources = has_nodes_ ? kTwoNodes : kOneNode;
+  begin.resources = has_gpus_ ? (has_nodes_ ? kTwoNodesWithGpus : kOneNodeWithGpus)
+                              : (has_nodes_ ? kTwoNodes : kOneNode);
   begin.agents = has_nodes_ ? 2 : 1;
   begin.system = !people_.empty();
   begin.own_conf = own_conf_;
@@ -181,8 +185,12 @@ void World::look_at(Instance& instance) {
   checks_.plan_of(instance);
   if (instance.is_root()) checks_.ends_of_nodes(instance);
   checks_.counts_of(instance);
-  if (const Instance* const parent = parent_of(instance)) checks_.lease_of(instance, *parent);
   const bool has_the_word = !is_disowned(instance);
+  if (const Instance* const parent = parent_of(instance)) {
+    checks_.lease_of(instance, *parent);
+    if (has_the_word) checks_.books_of(instance, *parent);
+    checks_.graph_of(instance);
+  }
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == instance.path();
     if (!own && !instance.is_root() && !path.starts_with(instance.path() + "/")) continue;
@@ -270,9 +278,10 @@ std::string World::what_is_left() const {
 void World::check_end() {
   const auto* core = root_->core();
   const Time now = root_->broker()->reactor().now();
-  if (core->store->available("core", now) != core->store->total("core"))
-    machine_.history.violation("all is over, and {} of {} cores are free",
-                               core->store->available("core", now), core->store->total("core"));
+  for (const char* type : {"core", "gpu"})
+    if (core->store->available(type, now) != core->store->total(type))
+      machine_.history.violation("all is over, and {} of {} {}s are free",
+                                 core->store->available(type, now), core->store->total(type), type);
   for (const auto& [path, job] : acked_) {
     if (may_be_lost(path)) continue;
     const auto record = core->records.find(path);

@@ -36,7 +36,8 @@ struct Outcome {
 // 5  roots that make an instance for each of their users; batch jobs that bring nodes
 // 6  where batch jobs bring nodes, some are wanted once more when nothing fails any more, and have
 //    nothing to do for long
-inline constexpr int kEdition = 6;
+// 7  children that ask for more and give it back, and parents that recall it
+inline constexpr int kEdition = 7;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -73,6 +74,7 @@ class World final : public Instances {
     std::set<int> retry_on = {};
     std::int64_t first = -1, step = 1;  // of an array; negative: it is none
     bool is_urgent = false, preemptible = false, checkpoints = false;
+    std::int64_t gpus = 0;  // of a task
     std::string user = {};  // the asker; "": the owner of the instance
   };
   struct Person {
@@ -88,6 +90,14 @@ class World final : public Instances {
   void wish_something(Ask& ask);
   void choose_queue(Ask& ask);
   void change_a_job(Instance& instance);
+  // grants.cpp
+  Instance* some_child();
+  void move_grant();
+  void ask_for_more(Instance& child);
+  void fail_as_it_ends(const std::string& child, double limit);
+  void release_grant(Instance& child);
+  void recall_grant(const Instance& child);
+  void cancel_grant(const Instance& child);
   std::string jobspec_of(const Ask& ask) const;
   void submit(Instance& instance, const Ask& ask);
   void acknowledged(const std::string& whose, const Ask& ask, const std::string& answer);
@@ -222,6 +232,7 @@ class World final : public Instances {
   std::string preempt_mode_;       // of the queue "urgent" of all instances; "": there is none
   bool changes_policies_ = false;  // of the root's queue, while jobs wait
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
+  bool has_gpus_ = false;   // beside the cores
   bool has_hosts_ = false;  // three of them, with an agent on each
   Micros rejoin_timeout_ = 0;
   bool brings_back_ = false;   // it ends, and nodes that were away come back

@@ -258,6 +258,25 @@ TEST_F(FirstSixty, HaveBatchJobsThatBringNodes) {
   EXPECT_GT(down, 3u);
 }
 
+TEST_F(FirstSixty, HaveChildrenThatGetMoreAndGiveItBack) {
+  std::uint64_t got = 0, later = 0, back = 0, recalled = 0, killed = 0, ended = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto& outcome = outcome_of(seed);
+    later += lines_with(outcome, " GPUs more later");
+    got += lines_with(outcome, " GPUs more");
+    back += lines_with(outcome, " gives back what is not its own");
+    recalled += lines_with(outcome, " is to give back what is not its own");
+    killed += lines_with(outcome, " its own, and what runs there ends");
+    ended += lines_with(outcome, "a grant of ");
+  }
+  EXPECT_GT(got - later, 8u);
+  EXPECT_GT(later, 40u);
+  EXPECT_GT(back, 4u);
+  EXPECT_GT(recalled, 15u);
+  EXPECT_GT(killed, 6u);
+  EXPECT_GT(ended, 4u);
+}
+
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
 
 // From the seed on that has found the fault, and then from the first one on. What is found there is
@@ -266,11 +285,11 @@ TEST_P(Plants, AreFoundWithinAThousandSeeds) {
   constexpr std::uint64_t kMost = 1'000;
   const auto& plant = GetParam();
   std::uint64_t tried = 0, seed = plant.first_seed;
-  for (; tried < kMost && run(seed, plant.plant).violation.empty(); ++tried)
+  for (; tried < kMost && run(seed, plant.plant, plant.edition).violation.empty(); ++tried)
     seed = seed % kMost + 1;
   EXPECT_LT(tried, kMost) << plant.what;
   if (seed > 100) {
-    const auto without = run(seed);
+    const auto without = run(seed, Plant::none, plant.edition);
     EXPECT_EQ(without.violation, "") << "seed " << seed << "\n" << last_lines(without);
   }
   RecordProperty("seed", std::to_string(seed));

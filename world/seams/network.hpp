@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdings/messages.hpp"
 #include "launch/messages.hpp"
 #include "transport/codec/envelope.hpp"
 #include "transport/network.hpp"
@@ -83,6 +84,10 @@ class Wires {
                     const transport::Envelope& message);
   // Reports to the parent as if the child's task had ended.
   void report_child(const Link& child);
+  // Says once more, or too early, what moves a grant.
+  void tap_grant(const std::shared_ptr<Link>& link, bool up, const std::string& payload);
+  void tell_of_grant(const std::shared_ptr<Link>& link, bool up, const holdings::Message& message,
+                     const std::string& jgf);
   static std::string summary(const transport::Envelope& message);
   bool tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
   void tell_past_end(const std::shared_ptr<Link>& link, const launch::msg::Report& report);
@@ -109,6 +114,12 @@ class Wires {
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
   std::map<std::string, std::string> last_listing_;  // by uri
   std::string last_own_;                             // instance of somebody's own that was told
+  struct Lent {
+    holdings::Extend extend;
+    std::string jgf;
+    holdings::Release release;
+  };
+  std::map<std::string, Lent> lent_;  // last, by the name of the child's broker
   // By the broker's uri and the job.
   std::map<std::pair<std::string, std::uint64_t>, launch::msg::Finished> last_end_;
 };

@@ -1,5 +1,7 @@
 // What planted faults do to messages on their way (plants.hpp).
+#include "instance/grants/grant_codec.hpp"
 #include "launch/messages.hpp"
+#include "msg/grant.hpp"
 #include "msg/instance.hpp"
 #include "msg/provision.hpp"
 #include "msg/users.hpp"
@@ -176,6 +178,7 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
           transport::encode({Kind::response, message.id, "", "", transport::pack(reply)}));
     return false;
   }
+  if (message.topic == "grant") tap_grant(link, up, message.payload);
   const bool repeats_starts =
       machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
   if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
@@ -253,6 +256,45 @@ void Wires::report_child(const Link& child) {
     carry(other, true,
           transport::encode({Kind::request, kForged, "agent.report", "", transport::pack(report)}));
   }
+}
+
+// A plant is told between a child and its parent, where no agent passes it on.
+void Wires::tap_grant(const std::shared_ptr<Link>& link, bool up, const std::string& payload) {
+  const bool releases = machine_.planted(Plant::early_release);
+  const bool extends = machine_.planted(Plant::stale_extend);
+  if (!(releases || extends) || link->client == nullptr ||
+      !link->client->name().starts_with("broker "))
+    return;
+  const auto told = *transport::unpack<msg::GrantMessage>(payload);
+  const auto message = *instance::parse_message(told.message, 0);
+  Lent& lent = lent_[link->client->name()];
+  if (const auto* extend = std::get_if<holdings::Extend>(&message)) {
+    lent.extend = *extend;
+    lent.jgf = told.jgf;
+  }
+  if (const auto* release = std::get_if<holdings::Release>(&message)) lent.release = *release;
+  if (const auto* taken = std::get_if<holdings::Taken>(&message);
+      releases && taken != nullptr && taken->op == lent.extend.op && machine_.dice.one_in(2))
+    tell_of_grant(link, up, holdings::Release{kForged, lent.extend.from + 1, lent.extend.units},
+                  "");
+  if (const auto* ack = std::get_if<holdings::Ack>(&message);
+      extends && ack != nullptr && ack->op == lent.release.op && !lent.jgf.empty() &&
+      machine_.dice.one_in(2)) {
+    holdings::Extend again = lent.extend;
+    again.op = kForged;
+    again.from = lent.release.from + 1;
+    again.until = kTimeMax;
+    tell_of_grant(link, up, again, lent.jgf);
+  }
+}
+
+void Wires::tell_of_grant(const std::shared_ptr<Link>& link, bool up,
+                          const holdings::Message& message, const std::string& jgf) {
+  machine_.history.note("PLANT: {} is told of a grant", link->client->name());
+  const msg::GrantMessage told{instance::text_of(message, 0), jgf};
+  machine_.timeline.after(300 * kMs, [this, link, up, payload = transport::pack(told)] {
+    carry(link, up, transport::encode({Kind::request, kForged, "grant", "", payload}));
+  });
 }
 
 // Notes an exception in a handler, which becomes an answer that says so.

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "base/hostlist.hpp"
@@ -81,6 +82,34 @@ std::int64_t number_in(const std::vector<std::string>& argv, std::size_t at) {
   return at < argv.size() ? std::strtoll(argv[at].c_str(), nullptr, 10) : 0;
 }
 
+void add_units(Task::Units& cores, Task::Units& gpus,
+               const std::vector<instance::PlacedNode>& nodes) {
+  for (const auto& node : nodes) {
+    for (const auto number : node.cores) cores.emplace(node.host, number);
+    for (const auto number : node.gpus) gpus.emplace(node.host, number);
+  }
+}
+
+// Adds what the instance has got beyond its own, by the word of the one above. False: nobody can
+// say.
+bool add_extra(Task::Units& cores, Task::Units& gpus, const Instance& owner) {
+  const Instance* const above = owner.above();
+  const auto* core = above == nullptr ? nullptr : above->core();
+  if (core == nullptr) return false;
+  const auto grants = core->jobs.grants().find(number_of(owner.path()));
+  if (grants == core->jobs.grants().end()) return true;
+  for (const JobId id : grants->second) {
+    const auto* grant = core->jobs.find(id);
+    if (grant != nullptr && grant->allocation)
+      add_units(cores, gpus, instance::nodes_of(core->store->graph(), *grant->allocation));
+  }
+  return true;
+}
+
+bool has_all(const Task::Units& outer, const Task::Units& inner) {
+  return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+}
+
 }  // namespace
 
 std::unique_ptr<launch::Processes> Tasks::processes_of(Process& agent, Instance& owner) {
@@ -103,7 +132,7 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
       request.argv[0] == "holon" && request.argv.size() > 1 && request.argv[1] == "start";
   const bool is_instance = is_own || request.argv[0] == "instance";
   if (is_instance) take_grant(*task, owner);
-  check_cores(*task);
+  check_units(*task, owner);
   is_instance ? owner.begin_child(*task, request) : begin_work(task, request.argv);
   return task->pid;
 }
@@ -137,9 +166,13 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   const auto hosts = Hostlist::parse(variable_in(request.env, "HOLON_NODELIST"));
   const auto node = std::strtoul(variable_in(request.env, "HOLON_NODE_INDEX").c_str(), nullptr, 10);
   const auto names = hosts ? hosts->hosts() : std::vector<std::string>();
-  if (const auto cores = Idset::parse(variable_in(request.env, "HOLON_CORES")))
-    for (const auto core : cores->ids())
-      task->cores.emplace(node < names.size() ? names[node] : "", core);
+  const auto take = [&](const char* variable, Task::Units& units) {
+    if (const auto numbers = Idset::parse(variable_in(request.env, variable)))
+      for (const auto number : numbers->ids())
+        units.emplace(node < names.size() ? names[node] : "", number);
+  };
+  take("HOLON_CORES", task->cores);
+  take("HOLON_GPUS", task->gpus);
   adopt(task->pid, agent.pid());
   live_[task->pid] = all_[task->pid] = task;
   return task;
@@ -153,41 +186,48 @@ void Tasks::take_grant(Task& task, const Instance& owner) const {
   task.cores_known = job != nullptr && job->allocation;
   if (!task.cores_known) return;
   task.cores.clear();
+  task.gpus.clear();
   auto nodes = instance::nodes_of(core->store->graph(), *job->allocation);
   const auto place = static_cast<std::size_t>(task.rank);
   if (machine_.edition >= 2 && place < job->life.parts.size())
     nodes = instance::part_for(core->nodes_of_agents, std::move(nodes), job->life.parts[place].rank)
                 .nodes;
-  for (const auto& node : nodes)
-    for (const auto number : node.cores) task.cores.emplace(node.host, number);
+  add_units(task.cores, task.gpus, nodes);
 }
 
-void Tasks::check_cores(const Task& task) {
+void Tasks::check_units(const Task& task, const Instance& owner) {
   for (const auto& [pid, other] : live_) {
     if (other.get() == &task || other->path == task.path || is_job_below(task.path, other->path) ||
         is_job_below(other->path, task.path))
       continue;
-    for (const auto& core : task.cores)
-      if (other->cores.contains(core))
-        return machine_.history.violation("core {} of {} is used by {} and by {}", core.second,
-                                          core.first, other->path, task.path);
+    for (const auto& [what, its, others] : {std::tuple("core", &task.cores, &other->cores),
+                                            std::tuple("GPU", &task.gpus, &other->gpus)})
+      for (const auto& unit : *its)
+        if (others->contains(unit))
+          return machine_.history.violation("{} {} of {} is used by {} and by {}", what,
+                                            unit.second, unit.first, other->path, task.path);
   }
+  check_grant(task, owner);
+}
+
+void Tasks::check_grant(const Task& task, const Instance& owner) {
   const auto cut = task.path.rfind('/');
   if (cut == 0) return;
   const std::string above = task.path.substr(0, cut);
   bool lives = false, all_known = task.cores_known;
-  decltype(task.cores) granted;
+  Task::Units cores, gpus;
   for (const auto& [pid, other] : live_) {
     if (other->path != above) continue;
     lives = true;
     all_known &= other->cores_known;
-    granted.insert(other->cores.begin(), other->cores.end());
+    cores.insert(other->cores.begin(), other->cores.end());
+    gpus.insert(other->gpus.begin(), other->gpus.end());
   }
   if (!lives)
-    machine_.history.violation("{} starts, and its instance does not live", task.path);
-  else if (all_known &&
-           !std::includes(granted.begin(), granted.end(), task.cores.begin(), task.cores.end()))
-    machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
+    return machine_.history.violation("{} starts, and its instance does not live", task.path);
+  if (all_known && add_extra(cores, gpus, owner) &&
+      !(has_all(cores, task.cores) && has_all(gpus, task.gpus)))
+    machine_.history.violation("{} uses cores or GPUs that {} was not granted", task.path, above);
 }
 
 // argv: "work", ms that it runs, exit code, ms from SIGTERM to the end (negative: it is ignored),

@@ -34,7 +34,8 @@ struct Task {
   std::string path;           // of the job; "": it is none
   std::uint32_t attempt = 0;  // of it, counted from 0
   int rank = 0;
-  std::set<std::pair<std::string, std::int64_t>> cores;  // by node
+  using Units = std::set<std::pair<std::string, std::int64_t>>;  // by node
+  Units cores, gpus;
   bool cores_known = true;     // those of an instance are what its broker says
   bool running = true;         // something of it is there, and uses its cores
   bool told = false;           // its agent knows that it has ended
@@ -123,7 +124,8 @@ class Tasks {
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
   void take_grant(Task& task, const Instance& owner) const;
-  void check_cores(const Task& task);
+  void check_units(const Task& task, const Instance& owner);
+  void check_grant(const Task& task, const Instance& owner);
 
   Machine& machine_;
   std::uint64_t last_start_ = 0;

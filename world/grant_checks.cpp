@@ -1,0 +1,84 @@
+// The invariants of grants that move.
+#include <algorithm>
+#include <string_view>
+
+#include "holdings/check.hpp"
+#include "resource/graph/graph.hpp"
+#include "world/checks.hpp"
+#include "world/instance.hpp"
+#include "world/machine.hpp"
+
+namespace holon::world {
+namespace {
+
+constexpr Duration kTermOnItsWay = 15'000;  // a word about a term may be held up for so long
+
+// The child's book by its parent's clock. A child counts the time that is left from when it hears
+// of it, by its own clock. What is its own has no end in its book: it ends with the lease, and so
+// does all that it gives on.
+holdings::Book by_clock_of(const instance::Instance& above, const instance::Instance& child) {
+  holdings::Book book = child.grants.book();
+  const Duration ahead = child.clock.now() - above.clock.now();
+  for (auto& [peer, link] : book.links)
+    for (holdings::Holding& holding : link.holdings) {
+      if (peer != holdings::kParent || holding.source == holdings::Source::owned)
+        holding.until = std::min(holding.until, child.identity.lease_end);
+      if (holding.until != kTimeMax) holding.until -= ahead + kTermOnItsWay;
+    }
+  return book;
+}
+
+JobId job_of(const Instance& child) {
+  return JobId(std::strtoull(child.path().c_str() + child.path().rfind('/') + 1, nullptr, 10));
+}
+
+}  // namespace
+
+void Checks::books_of(const Instance& child, const Instance& parent) {
+  const auto* below = child.core();
+  const auto* above = parent.core();
+  if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
+  const JobId job = job_of(child);
+  const auto& up = link_to(below->grants.book(), holdings::kParent);
+  // One that has lost its journal, and has not said hello, knows of nothing.
+  if (up.holdings.empty()) return;
+  if (up.epoch > 0 && !above->grants.book().links.contains(job))
+    return machine_.history.violation("grants: {} is at epoch {}, and {} knows of nothing",
+                                      child.path(), up.epoch, parent.path());
+  const auto breach =
+      holdings::check({{parent.path(), std::nullopt, holdings::kParent, above->grants.book()},
+                       {child.path(), 0, job, by_clock_of(*above, *below)}});
+  if (breach)
+    machine_.history.violation("grants: {}: {} (invariant {})", breach->path, breach->what,
+                               breach->invariant);
+}
+
+// What jobs of an instance run on is in its book: of what it has, or has given.
+void Checks::graph_of(const Instance& child) {
+  const auto* core = child.core();
+  const auto& up = link_to(core->grants.book(), holdings::kParent);
+  if (up.holdings.empty()) return;
+  const holdings::Units mine = units_of(up);
+  const auto& graph = core->store->graph();
+  for (const char* type : {"core", "gpu"})
+    for (const auto v : graph.by_type(type))
+      if (!mine.contains(static_cast<std::uint64_t>(graph[v].uniq_id)))
+        return machine_.history.violation("{} plans with {} {}, which its book does not have",
+                                          child.path(), type, graph[v].uniq_id);
+}
+
+bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
+  return record.reason.starts_with("what it ran on went back to the instance above");
+}
+
+// No running job is ended by a return, but for a recall that says so, and where another job takes
+// the place of a preemptible grant.
+void Checks::ended_for_return(const msg::JobRecord& record) {
+  if (!was_ended_for_return(record)) return;
+  const std::string instance = record.path.substr(0, record.path.rfind('/'));
+  if (!ended_below_.contains(instance))
+    machine_.history.violation("job {} was ended, and nobody has recalled that: {}", record.path,
+                               record.reason);
+}
+
+}  // namespace holon::world

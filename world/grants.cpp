@@ -1,0 +1,147 @@
+// Children that ask for more and give it back, and parents that recall it (holon grant).
+#include <algorithm>
+#include <cstdlib>
+
+#include "msg/grant.hpp"
+#include "transport/codec/codec.hpp"
+#include "world/world.hpp"
+
+namespace holon::world {
+namespace {
+
+std::uint64_t number_in_parent(const Instance& child) {
+  return std::strtoull(child.path().c_str() + child.path().rfind('/') + 1, nullptr, 10);
+}
+
+// What the child has beyond its own, by its own book.
+std::vector<holdings::Holding> extra_of(const Instance& child) {
+  std::vector<holdings::Holding> extra;
+  if (const auto* core = child.core())
+    for (const auto& holding : link_to(core->grants.book(), holdings::kParent).holdings)
+      if (holding.source != holdings::Source::owned) extra.push_back(holding);
+  return extra;
+}
+
+}  // namespace
+
+// A child, more often one that has something to give back; nullptr: there is none.
+Instance* World::some_child() {
+  std::vector<Instance*> all, lent;
+  for (Instance* instance : up()) {
+    if (instance->is_root()) continue;
+    all.push_back(instance);
+    if (!extra_of(*instance).empty()) lent.push_back(instance);
+  }
+  const auto& chosen = lent.empty() || machine_.dice.one_in(3) ? all : lent;
+  if (chosen.empty()) return nullptr;
+  const auto last = static_cast<std::int64_t>(chosen.size()) - 1;
+  return chosen[static_cast<std::size_t>(machine_.dice.between(0, last))];
+}
+
+void World::move_grant() {
+  Instance* const child = some_child();
+  if (child == nullptr) return;
+  switch (machine_.dice.between(1, 12)) {
+    case 1:
+    case 2:
+      return recall_grant(*child);
+    case 3:
+      recall_grant(*child);  // and the child gives back meanwhile
+      return release_grant(*child);
+    case 4:
+      ask_for_more(*child);  // and the two cross
+      return recall_grant(*child);
+    case 5:
+    case 6:
+      return release_grant(*child);
+    case 7:
+      return cancel_grant(*child);
+    default:
+      return ask_for_more(*child);
+  }
+}
+
+void World::ask_for_more(Instance& child) {
+  auto& dice = machine_.dice;
+  Ask more;
+  more.command = {"grant"};
+  more.cores = dice.one_in(3) ? 2 : 1;
+  more.tasks = dice.between(1, 2);
+  if (has_gpus_ && dice.one_in(2)) more.gpus = 1;
+  more.limit = dice.one_in(3) ? 0 : static_cast<double>(dice.between(1, 8));
+  more.preemptible = !preempt_mode_.empty() && dice.one_in(3);
+  if (more.preemptible) checks_.may_be_ended_below(child.path());
+  const bool dies = has_faults_ && more.limit > 0 && dice.one_in(3);
+  user_->ask(
+      child.uri(), "grant.ask", transport::pack(msg::GrantAsk{jobspec_of(more)}),
+      [this, path = child.path(), limit = more.limit, dies](const Result<std::string>& answer) {
+        const auto got =
+            answer ? transport::unpack<msg::GrantAnswer>(*answer) : tl::unexpected(answer.error());
+        if (!got) return;
+        machine_.history.note("{} gets {} cores and {} GPUs more{}", path, got->cores, got->gpus,
+                              got->is_here ? "" : " later");
+        if (got->is_here && dies) fail_as_it_ends(path, limit);
+      });
+}
+
+// The time of a grant is over while one of the two brokers is dead, or stands still.
+void World::fail_as_it_ends(const std::string& child, double limit) {
+  auto& dice = machine_.dice;
+  const Micros lasts = static_cast<Micros>(limit * kSecond);
+  const Micros when = std::max<Micros>(0, lasts - dice.between(0, 60) * kMs);
+  const bool above = dice.one_in(2), stalls = dice.one_in(2);
+  const Micros for_so_long = dice.between(100, 4'000) * kMs;
+  machine_.timeline.after(when, [this, child, above, stalls, for_so_long] {
+    Instance* const below = find(child);
+    Instance* const dies = below != nullptr && above ? parent_of(*below) : below;
+    if (calm_ || dies == nullptr || dies->broker() == nullptr) return;
+    stalls ? dies->broker()->stall(for_so_long) : kill_broker(*dies);
+  });
+}
+
+void World::release_grant(Instance& child) {
+  msg::GrantRelease what;
+  const auto extra = extra_of(child);
+  if (!extra.empty() && machine_.dice.one_in(2))
+    what.units = std::to_string(extra.front().units.first());
+  user_->ask(child.uri(), "grant.release", transport::pack(what),
+             [this, path = child.path()](const Result<std::string>& answer) {
+               if (answer) machine_.history.note("{} gives back what is not its own", path);
+             });
+}
+
+void World::recall_grant(const Instance& child) {
+  auto& dice = machine_.dice;
+  const Instance* const parent = parent_of(child);
+  if (parent == nullptr || !parent->ready()) return;
+  msg::GrantRecall recall;
+  recall.child = number_in_parent(child);
+  recall.notice = dice.one_in(2) ? dice.between(0, 20) : dice.between(20, 3'000);
+  recall.kill = dice.one_in(2);
+  recall.reason = "a user says so";
+  if (recall.kill) checks_.may_be_ended_below(child.path());
+  user_->ask(parent->uri(), "grant.recall", transport::pack(recall),
+             [this, path = child.path(), kill = recall.kill](const Result<std::string>& answer) {
+               if (answer)
+                 machine_.history.note("{} is to give back what is not its own{}", path,
+                                       kill ? ", and what runs there ends" : "");
+             });
+}
+
+// A user of the parent cancels the job that holds it.
+void World::cancel_grant(const Instance& child) {
+  const Instance* const parent = parent_of(child);
+  const auto* core = parent == nullptr || !parent->ready() ? nullptr : parent->core();
+  if (core == nullptr) return;
+  const auto grants = core->jobs.grants().find(JobId(number_in_parent(child)));
+  if (grants == core->jobs.grants().end()) return;
+  msg::CancelRequest ask;
+  ask.ids = {grants->second.begin()->value()};
+  ask.reason = "a user says so";
+  user_->ask(parent->uri(), "cancel", transport::pack(ask),
+             [this, path = child.path()](const Result<std::string>& answer) {
+               if (answer) machine_.history.note("a grant of {} is cancelled", path);
+             });
+}
+
+}  // namespace holon::world
