@@ -45,6 +45,7 @@ bool Borrower::begin(Time now) {
 }
 
 void Borrower::restore() {
+  is_up_to_date_ = uses_.book.up().holdings.empty();  // nothing has ever been asked for
   for (const h::Holding& holding : uses_.book.up().holdings) {
     if (goes_back(holding)) drain(holding.units);
     if (holding.until == kTimeMax) continue;
@@ -62,7 +63,6 @@ void Borrower::write_and_send(const h::Turn& turn, Time now) {
 }
 
 void Borrower::connected() {
-  if (uses_.book.up().holdings.empty()) is_up_to_date_ = true;  // nothing has ever been asked for
   if (uses_.book.up().holdings.empty() && asked_.empty() && promised_.empty()) return;
   uses_.after_commit.add([this] {
     for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
