@@ -143,6 +143,7 @@ const still = () => page.evaluate(async () => {
   }
   return canvas.toDataURL();
 });
+await wait('drawn as finely as the window', () => Number(window.holonTime.what.split('\n')[4]) === window.holonTime.chart.over.clientWidth);
 const whole = await still(), wholeSpan = await span();
 const over = await page.evaluate(() => { const box = window.holonTime.chart.over.getBoundingClientRect(); return { x: box.left + .4 * box.width, y: box.top + .4 * box.height }; });
 await page.mouse.move(over.x, over.y);
@@ -158,8 +159,10 @@ check('a double click shows all again', await still() === whole);
 
 // ---- a run that was lost ----
 await open(preempted, 1280, 720);
+await wait('drawn as finely as the window', () => Number(window.holonTime.what.split('\n')[4]) === window.holonTime.chart.over.clientWidth);
 check('what was lost was busy', isNear((await areas()).busy, 4 * 100 * 1000), await areas());
 check('and is drawn', await page.evaluate(() => window.holonTime.data.bars.filter(bar => bar[4] === 6).length) === 1, await page.evaluate(() => JSON.stringify(window.holonTime.data.bars)));
+check('and so are the others, the second one first', await page.evaluate(() => window.holonTime.data.bars.filter(bar => bar[4] === 0).length) === 2, await page.evaluate(() => JSON.stringify(window.holonTime.data.bars)));
 await picture('preempted');
 
 check('no request but for the files', asked.every(url => url.startsWith('data:') || url.startsWith('file:')), asked.filter(url => !url.startsWith('data:') && !url.startsWith('file:')));

@@ -108,9 +108,9 @@ function packed(jobs, nameOf) {
   return { rows: [...rows].map(([name, { until }]) => [name, until.length || 1]), pieces };
 }
 
-// Pieces are row, lane, lanes, job, and the run where it was lost.
+// Pieces are row, lane, lanes, job, and the run where it was lost; those of a lane by their beginnings.
 const layouts = {
-  nodes: (part, jobs) => ({ rows: part.rows, pieces: jobs.flatMap(runsOf).flatMap(run => Array.from({ length: run.places.length / 3 }, (_, i) => [...run.places.slice(3 * i, 3 * i + 3), run.job, run.lost && run])) }),
+  nodes: (part, jobs) => ({ rows: part.rows, pieces: jobs.flatMap(runsOf).sort((a, b) => a.start - b.start).flatMap(run => Array.from({ length: run.places.length / 3 }, (_, i) => [...run.places.slice(3 * i, 3 * i + 3), run.job, run.lost && run])) }),
   jobs: (part, jobs) => ({ rows: jobs.map(job => [job.id, 1]), pieces: jobs.flatMap((job, i) => [[i, 0, 1, job, false], ...job.lost.map(run => [i, 0, 1, job, run])]) }),
   users: (part, jobs) => packed(jobs, job => job.user || 'nobody'),
   grants: part => ({ rows: part.grants.rows, pieces: part.grants.pieces }),
