@@ -48,6 +48,9 @@ const std::string& Observer::uri() const {
 const std::string& Observer::path() const {
   return parts_->path;
 }
+bool Observer::connected() const {
+  return parts_->client.client().connected();
+}
 
 void Observer::follow_tree(const msg::EventsRequest& request, const Client::OnTreePart& on_part,
                            std::function<void(const Status&)> on_end) {

@@ -25,6 +25,8 @@ class Observer {
   // Where the broker listens, and the path of the instance that is observed.
   const std::string& uri() const;
   const std::string& path() const;
+  // false: the connection is lost, and may be made again.
+  bool connected() const;
 
   // Follows the instance and all below it, as Client::follow_tree() does. `on_end` is called once
   // when that is over: the instance has ended, or there is no connection for Patience::restart.

@@ -43,14 +43,18 @@ class FreeRanges {
   std::map<std::int64_t, std::int64_t> free_;
 };
 
-std::vector<std::size_t> by_start(const SimResult& result) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < result.jobs.size(); ++i)
-    if (result.jobs[i].start) order.push_back(i);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return *result.jobs[a].start < *result.jobs[b].start;
+// All runs, those that were lost before the last one of their job.
+std::vector<Rectangle> runs_by_start(const Workload& workload, const SimResult& result) {
+  std::vector<Rectangle> runs;
+  for (std::size_t i = 0; i < result.jobs.size(); ++i) {
+    for (const Interval& lost : result.jobs[i].lost) runs.push_back({i, 0, 0, lost, true});
+    if (const auto start = result.jobs[i].start)
+      runs.push_back({i, 0, 0, {*start, *start + workload.jobs[i].run}, false});
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const Rectangle& a, const Rectangle& b) {
+    return a.run.begin < b.run.begin;
   });
-  return order;
+  return runs;
 }
 
 }  // namespace
@@ -61,16 +65,16 @@ std::vector<Rectangle> rectangles(const Workload& workload, const SimResult& res
   std::vector<Rectangle> all;
   using End = std::pair<Time, std::size_t>;  // index of a rectangle
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
-  for (std::size_t i : by_start(result)) {
-    const Time start = *result.jobs[i].start;
-    for (; !ends.empty() && ends.top().first <= start; ends.pop())
+  for (Rectangle& run : runs_by_start(workload, result)) {
+    for (; !ends.empty() && ends.top().first <= run.run.begin; ends.pop())
       free.give_back(all[ends.top().second].first, all[ends.top().second].count);
-    std::int64_t missing = workload.jobs[i].procs;
+    std::int64_t missing = workload.jobs[run.job].procs;
     while (missing > 0) {
       const auto [first, count] = free.take(missing);
       if (count == 0) break;  // an overrun in a replay that trusts limits
-      ends.emplace(start + workload.jobs[i].run, all.size());
-      all.push_back({i, first, count});
+      ends.emplace(run.run.end, all.size());
+      run.first = first, run.count = count;
+      all.push_back(run);
       missing -= count;
     }
   }

@@ -7,15 +7,18 @@
 
 namespace holon::sim {
 
-// A job on `count` processors from `first` on, for as long as it runs. A job whose processors are
-// not contiguous has several.
+// A run of a job on `count` processors from `first` on. A run whose processors are not contiguous
+// has several.
 struct Rectangle {
   std::size_t job = 0;  // index in the workload
   std::int64_t first = 0;
   std::int64_t count = 0;
+  Interval run{};
+  bool lost = false;  // it ended as another job took its place
 };
 
-// Places every job on the lowest processors that are free when it starts.
+// Places every run on the lowest processors that are free when it starts: those of one run stand
+// together.
 std::vector<Rectangle> rectangles(const Workload& workload, const SimResult& result,
                                   std::int64_t procs);
 

@@ -35,16 +35,19 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-KeptAddress read_kept(int fd) {
+// An empty file says nothing yet. One that anybody has named by mistake is not to be written over.
+Result<KeptAddress> read_kept(int fd, const std::string& file) {
   std::array<char, kMostAddressBytes> text{};
   const ssize_t n = ::pread(fd, text.data(), text.size(), 0);
-  if (n <= 0) return {};
+  if (n < 0) return fail(Errc::system, std::strerror(errno), file);
+  if (n == 0) return KeptAddress();
   const auto json = nlohmann::json::parse(text.data(), text.data() + n, nullptr, false);
   try {
-    return json.is_object() ? json.get<KeptAddress>() : KeptAddress();
+    if (json.is_object() && json.contains("look")) return json.get<KeptAddress>();
   } catch (const nlohmann::json::exception&) {
-    return {};  // of no use: a new one is made
+    // a member is of another kind
   }
+  return fail(Errc::invalid_argument, "holds something else than the address of a page", file);
 }
 
 }  // namespace
@@ -60,7 +63,9 @@ Result<AddressFile> AddressFile::take(const std::string& file) {
     return errno == EAGAIN || errno == EACCES
                ? fail(Errc::busy, "a page is served with it already", file)
                : fail(Errc::system, std::strerror(errno), file);
-  taken.before_ = read_kept(taken.fd_.get());
+  auto before = read_kept(taken.fd_.get(), file);
+  if (!before) return tl::unexpected(before.error());
+  taken.before_ = std::move(*before);
   return taken;
 }
 
@@ -69,7 +74,11 @@ Status AddressFile::write(const KeptAddress& address) {
   const bool good =
       ::pwrite(fd_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
       ::ftruncate(fd_.get(), static_cast<off_t>(text.size())) == 0;
-  return good ? Status() : fail(Errc::system, std::strerror(errno), file_);
+  if (good) return {};
+  const auto failed = fail(Errc::system, std::strerror(errno), file_);
+  // Half an address would be something else at the next time.
+  static_cast<void>(::ftruncate(fd_.get(), 0) == 0);
+  return failed;
 }
 
 Result<KeptAddress> served_address(const std::string& file) {
@@ -81,8 +90,9 @@ Result<KeptAddress> served_address(const std::string& file) {
   struct flock lock = whole_file(F_RDLCK);
   if (::fcntl(fd.get(), F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
     return fail(Errc::not_found, "no page is served", file);
-  auto address = read_kept(fd.get());
-  if (address.port == 0 && address.socket.empty())
+  auto address = read_kept(fd.get(), file);
+  if (!address) return tl::unexpected(address.error());
+  if (address->port == 0 && address->socket.empty())
     return fail(Errc::not_found, "no page is served yet", file);
   return address;
 }

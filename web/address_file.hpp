@@ -12,7 +12,7 @@
 namespace holon::web {
 
 struct KeptAddress {
-  std::string address;        // with its secret; "": the page listens at a socket
+  std::string address;        // with its secret; of a socket, where a tunnel to it leads
   std::string write_address;  // ""; nobody may change anything
   std::string socket;         // "": it listens at a port
   std::string host;           // the machine on which it is served
@@ -23,11 +23,12 @@ struct KeptAddress {
 class AddressFile {
  public:
   // Takes the file, and makes it where there is none. Errors: busy (another page has it), denied
-  // (it is somebody else's, or others may read it), system.
+  // (it is somebody else's, or others may read it), invalid_argument (it holds something else,
+  // which stays), system.
   static Result<AddressFile> take(const std::string& file);
   // What it says from an earlier time; empty where it says nothing.
   const KeptAddress& before() const { return before_; }
-  // Errors: system.
+  // Errors: system; the file is empty then.
   Status write(const KeptAddress& address);
 
  private:
@@ -37,7 +38,7 @@ class AddressFile {
 };
 
 // The address of the page that is served now with this file. Errors: not_found (none is), denied,
-// system.
+// invalid_argument (it holds something else), system.
 Result<KeptAddress> served_address(const std::string& file);
 
 }  // namespace holon::web

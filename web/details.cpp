@@ -48,12 +48,6 @@ const std::string& error_file(const msg::JobRecord& job) {
   return job.error.empty() ? job.output : job.error;
 }
 
-// The path of the instance that has a job.
-std::string instance_of(const std::string& path) {
-  const auto cut = path.rfind('/');
-  return cut == 0 || cut == std::string::npos ? "/" : path.substr(0, cut);
-}
-
 }  // namespace
 
 Result<std::string> tail_of(const std::string& file, std::size_t most) {

@@ -40,11 +40,6 @@ bool has_host(const msg::JobRecord& job, const std::string& host) {
   return hosts && hosts->contains(host);
 }
 
-bool has_failed(const msg::JobRecord& job) {
-  return is_over(job) && job.tasks == 0 &&
-         (job.result == "FAILED" || job.result == "TIMEOUT" || job.result == "REJECTED");
-}
-
 // What runs stands before what waits, and that before what is over.
 int rank_of(const msg::JobRecord& job) {
   return is_running(job) ? 0 : is_over(job) ? 2 : 1;
@@ -86,7 +81,7 @@ Result<Filter> read_filter(const std::string& text) {
     else if (key == "exit") {
       const auto read =
           std::from_chars(value.data(), value.data() + value.size(), filter.exit_code);
-      if (read.ec != std::errc() || read.ptr != value.data() + value.size())
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size() || filter.exit_code < 0)
         return fail(Errc::invalid_argument, "exit: is followed by a number, as exit:1", word);
     } else if (!take_states(word, filter.jobs.states)) {
       filter.words.push_back(word);
@@ -112,6 +107,11 @@ std::vector<const msg::JobRecord*> in_order(std::vector<const msg::JobRecord*> j
                     });
   return {jobs.begin() + static_cast<std::ptrdiff_t>(begin),
           jobs.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+bool has_failed(const msg::JobRecord& job) {
+  return is_over(job) && job.tasks == 0 &&
+         (job.result == "FAILED" || job.result == "TIMEOUT" || job.result == "REJECTED");
 }
 
 std::vector<FailureGroup> failures_of(

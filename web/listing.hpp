@@ -31,6 +31,9 @@ Result<Filter> read_filter(const std::string& text);
 std::vector<const msg::JobRecord*> in_order(std::vector<const msg::JobRecord*> jobs,
                                             std::size_t first, std::size_t most);
 
+// Is it over, and not as its user wished? Not an array: its tasks may have failed.
+bool has_failed(const msg::JobRecord& job);
+
 struct FailureGroup {
   std::string result;  // FAILED, TIMEOUT, REJECTED
   int exit_code = -1;

@@ -64,6 +64,11 @@ bool is_below(const std::string& path, const std::string& top) {
          (path.size() > top.size() && path.starts_with(top) && path[top.size()] == '/');
 }
 
+std::string instance_of(const std::string& job_path) {
+  const auto cut = job_path.rfind('/');
+  return cut == 0 || cut == std::string::npos ? "/" : job_path.substr(0, cut);
+}
+
 std::vector<Host> hosts_of(const msg::ResourceReply& reply) {
   std::vector<Host> hosts;
   const auto execution = part_of(nlohmann::json::parse(reply.R, nullptr, false), "execution");
@@ -146,13 +151,14 @@ void Model::take_resources(const std::string& path, const msg::ResourceReply& re
   const auto found = instances_.find(path);
   if (found == instances_.end()) return;
   found->second.hosts = hosts_of(reply);
+  found->second.has_resources = true;
   found->second.changed = ++version_;
 }
 
 void Model::count(InstanceView& at, const msg::JobRecord& job, int sign, Time now) {
   if (job.is_instance && is_running(job)) at.given += sign * job.ncores;
   // An array counts by its tasks where these are known, and otherwise as one job.
-  if (is_waiting(job) || (job.tasks_pending > 0 && !is_over(job))) {
+  if (has_waiting(job)) {
     if (sign > 0)
       at.waiting.emplace(job.t_submit, job.id);
     else
@@ -182,7 +188,7 @@ void Model::forget_old(InstanceView& at) const {
 const msg::JobRecord* Model::job(const std::string& path) const {
   const auto cut = path.rfind('/');
   if (cut == std::string::npos) return nullptr;
-  const InstanceView* at = find(cut == 0 ? "/" : path.substr(0, cut));
+  const InstanceView* at = find(instance_of(path));
   if (at == nullptr) return nullptr;
   const auto found = at->jobs.find(std::strtoull(path.c_str() + cut + 1, nullptr, 10));
   return found == at->jobs.end() ? nullptr : &found->second;

@@ -29,6 +29,7 @@ struct InstanceView {
   msg::TreeNode node;
   std::map<std::uint64_t, msg::JobRecord> jobs;  // tasks of arrays, too
   std::vector<Host> hosts;
+  bool has_resources = false;  // they were told; there may be none
   std::vector<msg::Span> plan;
   std::uint64_t changed = 0;  // the last change of anything that a line about it shows
   std::int64_t given = 0;     // cores that its child instances hold
@@ -74,6 +75,9 @@ class Model {
 // Is the instance at `path` the one at `top`, or below it?
 bool is_below(const std::string& path, const std::string& top);
 
+// The path of the instance that has the job with this path.
+std::string instance_of(const std::string& job_path);
+
 // The nodes of a listing, with the cores and GPUs that R says they have.
 std::vector<Host> hosts_of(const msg::ResourceReply& reply);
 
@@ -85,6 +89,11 @@ inline bool is_running(const msg::JobRecord& job) {
 }
 inline bool is_waiting(const msg::JobRecord& job) {
   return !is_over(job) && !is_running(job);
+}
+
+// Does it wait, or a task of it? An array runs from the start of its first task on.
+inline bool has_waiting(const msg::JobRecord& job) {
+  return is_waiting(job) || (job.tasks_pending > 0 && !is_over(job));
 }
 
 // When it began to hold its resources to work; 0: it did not.

@@ -15,11 +15,6 @@ constexpr std::int32_t kMostLanes = 256;  // of a row; more jobs than these shar
 constexpr std::size_t kNamedColours = 8;  // users, queues; the others have one colour together
 const std::string kUndecided = "not decided";
 
-std::string instance_of_job(const std::string& path) {
-  const auto cut = path.rfind('/');
-  return cut == 0 || cut == std::string::npos ? "/" : path.substr(0, cut);
-}
-
 // The meanings of a colouring, and that of each job.
 class Colours {
  public:
@@ -201,7 +196,7 @@ class Layouter {
       case RowsBy::users:
         return {lanes_.row(user)};
       case RowsBy::instances:
-        return {lanes_.row(instance_of_job(path))};
+        return {lanes_.row(instance_of(path))};
       case RowsBy::nodes:
         break;
     }
@@ -247,7 +242,7 @@ class Layouter {
     const Time end = std::max(end_of_run(job, input_.now), start_of(job));
     piece.end = is_over(job) ? end : job.expiration > 0 ? std::max(job.expiration, end) : kTimeMax;
     const bool by_node = input_.rows == RowsBy::nodes;
-    const auto places = lanes_.put(piece, cores, by_node ? instance_of_job(job.path) : "");
+    const auto places = lanes_.put(piece, cores, by_node ? instance_of(job.path) : "");
     if (piece.kind == Kind::given) lanes_.hold(job.path, places);
     for (const std::size_t place : places) {
       layout_.pieces[place].end = end;

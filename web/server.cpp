@@ -143,7 +143,8 @@ class WebServer::Impl {
     const std::string at = request.query_of("at", observer_.path());
     if (request.page.empty() && request.query.contains("token"))
       return set_cookie(request, *exchange);
-    if (const PageFile* file = page_file(request.page.empty() ? "index.html" : request.page))
+    if (const PageFile* file = page_file(request.page.empty() ? "index.html" : request.page);
+        file != nullptr && file->name != kReportScript)
       return serve(*file, *exchange);
     if (request.page == "events") return follow(request, at, right, exchange);
     if (request.page == "metrics")

@@ -10,6 +10,7 @@
 
 #include "cli/report/plain.hpp"
 #include "msg/job_filter.hpp"
+#include "qmanager/selection.hpp"
 #include "resource/jobspec/base64.hpp"
 #include "web/details.hpp"
 #include "web/gzip.hpp"
@@ -42,12 +43,11 @@ constexpr std::array<JobColumn, 23> kJobColumns = {{
 }};
 
 std::int64_t how_started(const msg::JobRecord& job) {
-  return job.selection == "backfill" ? 1 : job.selection == "reserved" ? 2 : 0;
+  return static_cast<std::int64_t>(qmanager::selection_of(job.selection));
 }
 
 Time record_end(const msg::JobRecord& job) {
-  if (!web::is_over(job)) return 0;
-  return job.t_finish > 0 ? job.t_finish : job.t_inactive;
+  return web::is_over(job) ? web::end_of_run(job, 0) : 0;
 }
 
 // The last line that a job wrote, where its file is this user's.
@@ -109,6 +109,17 @@ std::string places_json(const std::vector<std::vector<ReportPlace>>& places) {
   return all + "]";
 }
 
+// A run as its job, begin and end, then its places.
+Json lost_json(const std::vector<ReportLost>& lost) {
+  Json all = Json::array();
+  for (const auto& run : lost) {
+    Json row = {run.job, run.begin, run.end};
+    for (const auto& at : run.places) row.insert(row.end(), {at.row, at.lane, at.lanes});
+    all.push_back(std::move(row));
+  }
+  return all;
+}
+
 Json grants_json(const ReportGrants& grants) {
   Json pieces = Json::array();
   for (const auto& piece : grants.pieces)
@@ -132,11 +143,12 @@ Json four(const sim::Distribution& of, double factor) {
   return {of.mean * factor, of.median * factor, of.p95 * factor, of.max * factor};
 }
 
-Json figures_json(const sim::PolicyRun& run) {
+Json figures_json(const sim::PolicyRun& run, bool won) {
   const sim::Metrics& m = run.metrics;
   Json sizes = Json::array();
   for (const auto& size : m.sizes) sizes.push_back({size.name, size.jobs, size.wait.mean * 1'000});
   return {{"name", run.name},
+          {"best", won},
           {"jobs", m.jobs},
           {"wait", four(m.wait, 1'000)},
           {"slowdown", four(m.bounded_slowdown, 1)},
@@ -174,7 +186,7 @@ std::string ReportPage::row_of(const msg::JobRecord& job, Time first) {
       number(label == std::to_string(job.id) ? "" : label),
       number(job.queue),
       number(job.nodelist),
-      std::max(job.exit_code, 0),
+      std::max(job.exit_code, -1) + 1,  // 0: it has none
       number(job.reason),
       how_started(job),
       job.limit,
@@ -194,12 +206,12 @@ std::string ReportPage::row_of(const msg::JobRecord& job, Time first) {
 void ReportPage::add(const ReportPart& part, const sim::PolicyRun& figures) {
   std::vector<const msg::JobRecord*> jobs;
   Time first = head_.now, last = 0;
-  std::int64_t failed = 0;
+  std::uint64_t failed = 0;
   for (const auto& job : part.jobs) {
     jobs.push_back(&job);
     first = std::min(first, job.t_submit);
     last = std::max(last, web::is_over(job) ? record_end(job) : head_.now);
-    failed += web::is_over(job) && job.result != "COMPLETED" && job.result != "CANCELED";
+    failed += job.tasks > 0 ? job.tasks_failed : web::has_failed(job) ? 1 : 0;
   }
   std::string rows;
   for (const auto* job : jobs) rows += (rows.empty() ? "" : ",") + row_of(*job, first);
@@ -220,6 +232,7 @@ void ReportPage::add(const ReportPart& part, const sim::PolicyRun& figures) {
                {"hosts", hosts_json(part.hosts)},
                {"rows", rows_json(placed.rows)},
                {"failures", failures_json_of(jobs)}};
+  if (!part.lost.empty()) json["lost"] = lost_json(part.lost);
   if (part.grants) json["grants"] = grants_json(*part.grants);
   std::string text = dumped_json(json);
   text.pop_back();
@@ -229,12 +242,13 @@ void ReportPage::add(const ReportPart& part, const sim::PolicyRun& figures) {
 }
 
 void ReportPage::add_figures(const sim::PolicyRun& figures) {
-  figures_ += (figures_.empty() ? "" : ",") + dumped_json(figures_json(figures));
+  const bool won = std::find(head_.won.begin(), head_.won.end(), figures.name) != head_.won.end();
+  figures_ += (figures_.empty() ? "" : ",") + dumped_json(figures_json(figures, won));
   plain_rows_ += plain_row(figures);
 }
 
 Result<std::string> ReportPage::html() const {
-  const auto* const script = web::page_file("report.js");
+  const auto* const script = web::page_file(web::kReportScript);
   const auto* const style = web::page_file("page.css");
   if (script == nullptr || style == nullptr)
     return fail(Errc::unsupported,

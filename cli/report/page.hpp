@@ -18,11 +18,18 @@ struct ReportPlace {
   std::int32_t row = 0, lane = 0, lanes = 1;
 };
 
+// A run of a job whose work was lost, as another job took its place.
+struct ReportLost {
+  std::size_t job = 0;  // of ReportPart::jobs
+  Time begin = 0, end = 0;
+  std::vector<ReportPlace> places;
+};
+
 // What each instance of a tree holds over time, of what it owns, and of what others lent it.
 struct ReportGrants {
   struct Piece {
     ReportPlace at;
-    Time begin = 0, end = 0;  // ms from the part's first submission on
+    Time begin = 0, end = 0;  // by the clock of the records, ms
     std::uint8_t colour = 0;  // of `colours`
     std::string label;
   };
@@ -39,12 +46,14 @@ struct ReportPart {
   // Where the jobs ran, by job. Both empty: on the nodes that the records name.
   std::vector<web::Row> rows;
   std::vector<std::vector<ReportPlace>> places;
+  std::vector<ReportLost> lost;
   std::optional<ReportGrants> grants;
 };
 
 struct ReportHead {
   std::string title;
-  std::string verdict;  // a sentence: what to take from it; "": nothing
+  std::string verdict;           // a sentence: what to take from it; "": nothing
+  std::vector<std::string> won;  // the names of the figures that are marked
   // The facts beside the answers: {"trace", "kth.swf"}, {"machine", "100 processors"}.
   std::vector<std::pair<std::string, std::string>> facts;
   std::string note;               // behind the figures

@@ -7,6 +7,7 @@
 
 #include "cli/report/page.hpp"
 #include "cli/show/units.hpp"
+#include "qmanager/selection.hpp"
 #include "sim/rectangles.hpp"
 
 namespace holon::cli {
@@ -15,62 +16,93 @@ namespace {
 constexpr double kLevel = 0.01;  // policies whose slowdowns differ by less are level
 enum : std::uint8_t { kOwned, kBorrowed, kLent };
 
-Time in_ms(const sim::Workload& workload, Time ticks) {
+// A trace may begin at 0, which means "not yet" in a record, and a window may begin before it: the
+// page's clock is years ahead, and shows what has passed since the first submission.
+constexpr Time kOrigin = Time{10} * 365 * 86'400'000;
+
+Duration in_ms(const sim::Workload& workload, Duration ticks) {
   return ticks * sim::kMsPerSecond / workload.ticks_per_second;
 }
+Time at_ms(const sim::Workload& workload, Time ticks) {
+  return kOrigin + in_ms(workload, ticks);
+}
 
-// The jobs that were run, or wait still, as records.
-struct AsRecords {
-  std::vector<msg::JobRecord> jobs;
-  std::vector<std::size_t> index;  // by job of the workload; its size: it has no record
-};
+// Fills in how a job ended that did not run to its end.
+void set_refused(msg::JobRecord& record, const sim::Workload& workload,
+                 const sim::JobOutcome& outcome) {
+  record.state = "INACTIVE";
+  record.result = outcome.lost.empty() ? "REJECTED" : "CANCELED";
+  record.reason = outcome.refused;
+  record.t_inactive =
+      outcome.lost.empty() ? record.t_submit : at_ms(workload, outcome.lost.back().end);
+}
 
-AsRecords as_records(const sim::Workload& workload, const sim::SimResult& result,
-                     const std::string& path) {
-  AsRecords all;
-  all.index.assign(workload.jobs.size(), workload.jobs.size());
+void set_run(msg::JobRecord& record, const sim::Workload& workload, const sim::TraceJob& job,
+             const sim::JobOutcome& outcome) {
+  record.state = "INACTIVE";
+  record.result = "COMPLETED";
+  record.exit_code = 0;
+  record.t_start = at_ms(workload, *outcome.start);
+  record.t_finish = record.t_inactive = at_ms(workload, *outcome.start + job.run);
+  record.selection = qmanager::word_of(outcome.selection);
+}
+
+// The jobs as records, in the order of the workload; those that neither started nor were refused
+// wait still.
+std::vector<msg::JobRecord> as_records(const sim::Workload& workload, const sim::SimResult& result,
+                                       const std::string& path) {
+  std::vector<msg::JobRecord> records;
   const std::string below = path == "/" ? "/" : path + "/";
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const auto& outcome = result.jobs[i];
     const auto& job = workload.jobs[i];
-    if (!outcome.start) continue;
     msg::JobRecord record;
     record.id = static_cast<std::uint64_t>(std::max<std::int64_t>(job.id, 0));
     record.path = below + std::to_string(record.id);
     record.user = job.user;
     record.queue = job.queue;
-    record.state = "INACTIVE";
-    record.result = "COMPLETED";
-    record.exit_code = 0;
+    record.state = "SCHED";
     record.ncores = job.procs;
-    record.t_submit = in_ms(workload, outcome.submitted);
-    record.t_start = in_ms(workload, *outcome.start);
-    record.t_finish = record.t_inactive = in_ms(workload, *outcome.start + job.run);
+    record.t_submit = at_ms(workload, outcome.submitted);
     record.limit = in_ms(workload, job.limit);
-    if (outcome.selection == qmanager::Selection::backfill) record.selection = "backfill";
-    if (outcome.selection == qmanager::Selection::reserved) record.selection = "reserved";
-    all.index[i] = all.jobs.size();
-    all.jobs.push_back(std::move(record));
+    if (outcome.start)
+      set_run(record, workload, job, outcome);
+    else if (!outcome.refused.empty())
+      set_refused(record, workload, outcome);
+    records.push_back(std::move(record));
   }
-  return all;
+  return records;
 }
 
 std::int32_t lane_of(std::int64_t procs) {
   return static_cast<std::int32_t>(std::min<std::int64_t>(procs, INT32_MAX));
 }
 
+// Adds the runs that were lost, and where all ran.
+void place_runs(ReportPart& part, const sim::Workload& workload, const sim::SimResult& result) {
+  part.rows = {{"processors", lane_of(part.node.cores)}};
+  part.places.resize(part.jobs.size());
+  for (const auto& r : sim::rectangles(workload, result, part.node.cores)) {
+    const ReportPlace place{0, lane_of(r.first), lane_of(r.count)};
+    if (!r.lost) {
+      part.places[r.job].push_back(place);
+      continue;
+    }
+    const Time begin = at_ms(workload, r.run.begin), end = at_ms(workload, r.run.end);
+    if (part.lost.empty() || part.lost.back().job != r.job || part.lost.back().begin != begin)
+      part.lost.push_back({r.job, begin, end, {}});
+    part.lost.back().places.push_back(place);
+  }
+}
+
 ReportPart part_of_run(const sim::Workload& workload, const sim::SimResult& result,
                        std::int64_t procs, const std::string& path, const std::string& name) {
-  AsRecords records = as_records(workload, result, path);
   ReportPart part;
   part.node.path = path;
   part.node.name = name;
   part.node.cores = procs;
-  part.rows = {{"processors", lane_of(procs)}};
-  part.places.resize(records.jobs.size());
-  for (const auto& r : sim::rectangles(workload, result, procs))
-    part.places[records.index[r.job]].push_back({0, lane_of(r.first), lane_of(r.count)});
-  part.jobs = std::move(records.jobs);
+  part.jobs = as_records(workload, result, path);
+  place_runs(part, workload, result);
   return part;
 }
 
@@ -88,6 +120,19 @@ std::vector<std::size_t> ranking(const std::vector<sim::PolicyRun>& runs) {
   return order;
 }
 
+// The places of the runs that won, of those in the order of ranking(): none of one alone, nor where
+// all are level; two where these are level.
+std::vector<std::size_t> winners_of(const std::vector<sim::PolicyRun>& runs,
+                                    const std::vector<std::size_t>& order) {
+  if (runs.size() < 2) return {};
+  const double best = slowdown_of(runs[order[0]]);
+  const auto is_level = [&](std::size_t run) {
+    return slowdown_of(runs[run]) - best <= kLevel * best;
+  };
+  if (is_level(order.back())) return {};
+  return is_level(order[1]) ? std::vector{order[0], order[1]} : std::vector{order[0]};
+}
+
 std::string mean_wait(const sim::PolicyRun& run) {
   return show_duration(static_cast<Duration>(run.metrics.wait.mean * 1'000));
 }
@@ -96,7 +141,7 @@ ReportHead head_of_study(const StudyReport& report, const sim::Workload& workloa
   ReportHead head;
   head.title = report.title;
   head.facts = report.facts;
-  head.now = in_ms(workload, end);
+  head.now = at_ms(workload, end);
   head.elapsed = true;
   head.colour = "wait";
   head.note = "Jobs are drawn on the lowest processors that were free, not on those that they had.";
@@ -123,7 +168,6 @@ std::map<Time, Held> holdings_of(const sim::TreeResult& result, std::size_t at) 
 void add_grants(ReportGrants& grants, const sim::Workload& workload, const sim::TreePlan& plan,
                 const sim::TreeResult& result, std::size_t at) {
   const auto& instance = plan.instances[at];
-  const Time first = in_ms(workload, result.whole.first_submit);
   const auto row = static_cast<std::int32_t>(grants.rows.size());
   const auto changes = holdings_of(result, at);
   Held held;
@@ -131,8 +175,8 @@ void add_grants(ReportGrants& grants, const sim::Workload& workload, const sim::
   for (auto step = changes.begin(); std::next(step) != changes.end(); ++step) {
     held.lent += step->second.lent;
     held.borrowed += step->second.borrowed;
-    const Time begin = in_ms(workload, step->first) - first;
-    const Time end = in_ms(workload, std::next(step)->first) - first;
+    const Time begin = at_ms(workload, step->first);
+    const Time end = at_ms(workload, std::next(step)->first);
     most = std::max(most, instance.owned + held.borrowed);
     const auto add = [&](std::int64_t from, std::int64_t procs, std::uint8_t colour,
                          const char* what) {
@@ -158,18 +202,19 @@ std::string verdict_on(const std::vector<sim::PolicyRun>& runs) {
   const sim::PolicyRun& best = runs[order[0]];
   const sim::PolicyRun& next = runs[order[1]];
   const sim::PolicyRun& worst = runs[order.back()];
-  const bool level = slowdown_of(next) - slowdown_of(best) <= kLevel * slowdown_of(best);
-  if (level && slowdown_of(worst) - slowdown_of(best) <= kLevel * slowdown_of(best))
+  const auto winners = winners_of(runs, order);
+  if (winners.empty())
     return "The policies are level: their mean bounded slowdowns differ by less than 1 %.";
   return fmt::format(
       "{} won: a mean bounded slowdown of {:.1f} and a mean wait of {}, against {:.1f} and {} "
       "under "
       "{}{}.",
-      level ? best.name + " and " + next.name : best.name, slowdown_of(best), mean_wait(best),
-      slowdown_of(worst), mean_wait(worst), worst.name,
-      level || runs.size() == 2 ? ""
-                                : fmt::format(" ({:.1f} and {} under {})", slowdown_of(next),
-                                              mean_wait(next), next.name));
+      winners.size() > 1 ? best.name + " and " + next.name : best.name, slowdown_of(best),
+      mean_wait(best), slowdown_of(worst), mean_wait(worst), worst.name,
+      winners.size() > 1 || runs.size() == 2
+          ? ""
+          : fmt::format(" ({:.1f} and {} under {})", slowdown_of(next), mean_wait(next),
+                        next.name));
 }
 
 Result<std::string> study_page(const StudyReport& report, const sim::Workload& workload,
@@ -178,11 +223,13 @@ Result<std::string> study_page(const StudyReport& report, const sim::Workload& w
   for (const auto& run : runs) end = std::max(end, run.result.end);
   ReportHead head = head_of_study(report, workload, end);
   head.verdict = verdict_on(runs);
+  const auto order = ranking(runs);
+  for (const std::size_t winner : winners_of(runs, order)) head.won.push_back(runs[winner].name);
   const bool alone = runs.size() == 1;
   head.best = alone ? "/" : "/1";
   ReportPage page(std::move(head));
   int number = 0;
-  for (const std::size_t i : ranking(runs))
+  for (const std::size_t i : order)
     page.add(part_of_run(workload, runs[i].result, procs,
                          alone ? "/" : fmt::format("/{}", ++number), runs[i].name),
              runs[i]);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "base/text/printable.hpp"
 #include "cli/show/table.hpp"
@@ -44,8 +45,9 @@ class TopScreen {
     }
     const auto rest = static_cast<std::size_t>(std::max(view_.height - 1, 0));
     lines_.resize(rest);
-    add(view_.note.empty() ? "Enter: in  Backspace: back  j k: choose  q: end" : view_.note,
-        view_.note.empty() ? Colour::dim : Colour::red);
+    add(view_.connected ? "Enter: in  Backspace: back  j k: choose  q: end"
+                        : "no connection: what is shown is what was  q: end",
+        view_.connected ? Colour::dim : Colour::red);
     return std::move(lines_);
   }
 
@@ -115,20 +117,34 @@ class TopScreen {
     add(left + bar + right, Colour::cyan);
   }
 
-  void sections(const web::InstanceView& at) {
+  // Of an array what waits is a line, and its tasks that run are jobs; where they are not known, it
+  // runs itself.
+  struct Listed {
     JobList running, waiting;
-    std::map<std::string, std::pair<std::int64_t, std::int64_t>> queues;
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> queues;  // running, waiting
+  };
+  static Listed listed(const web::InstanceView& at) {
+    Listed all;
+    std::set<std::uint64_t> with_tasks;
+    for (const auto& [id, job] : at.jobs)
+      if (job.array != 0 && job.tasks == 0) with_tasks.insert(job.array);
     for (const auto& [id, job] : at.jobs) {
-      if (job.array != 0 && job.tasks == 0 && !web::is_running(job)) continue;  // its array waits
-      if (web::is_running(job) && job.tasks == 0)
-        running.push_back(&job);
-      else if (web::is_waiting(job) || (job.tasks > 0 && !web::is_over(job)))
-        waiting.push_back(&job);
-      else
-        continue;
-      auto& [runs, waits] = queues[job.queue];
-      (web::is_running(job) && job.tasks == 0 ? runs : waits) += 1;
+      const bool is_task = job.array != 0 && job.tasks == 0, is_array = job.tasks > 0;
+      const bool runs =
+          is_array ? job.tasks_running > 0 && !with_tasks.contains(id) : web::is_running(job);
+      if (runs) {
+        all.running.push_back(&job);
+        all.queues[job.queue].first += is_array ? job.tasks_running : 1;
+      }
+      if (is_task || !web::has_waiting(job)) continue;  // its array waits
+      all.waiting.push_back(&job);
+      all.queues[job.queue].second += std::max<std::uint64_t>(1, job.tasks_pending);
     }
+    return all;
+  }
+
+  void sections(const web::InstanceView& at) {
+    auto [running, waiting, queues] = listed(at);
     const auto newest = [](const auto* a, const auto* b) {
       return std::pair(-web::start_of(*a), a->id) < std::pair(-web::start_of(*b), b->id);
     };
@@ -173,7 +189,7 @@ class TopScreen {
     return static_cast<int>(most) + 1;
   }
 
-  int queue_lines(const std::map<std::string, std::pair<std::int64_t, std::int64_t>>& queues,
+  int queue_lines(const std::map<std::string, std::pair<std::uint64_t, std::uint64_t>>& queues,
                   int room) {
     if (room < 4) return 0;
     add(fmt::format("QUEUES  {}", queues.size()), Colour::bold);
@@ -195,12 +211,12 @@ class TopScreen {
       const auto& job = *jobs[i];
       const Time since = run ? web::start_of(job) : job.t_submit;
       const std::string rest =
-          run                   ? fmt::format("{}{}", job.nodelist,
-                            job.expiration > 0
+          job.tasks > 0         ? msg::tasks_text(job)
+          : run                 ? fmt::format("{}{}", job.nodelist,
+                              job.expiration > 0
                                                   ? fmt::format(", {} left", show_duration(std::max<Time>(
-                                                               job.expiration - view_.now, 0)))
+                                                                 job.expiration - view_.now, 0)))
                                                   : "")
-          : job.tasks > 0       ? msg::tasks_text(job)
           : !job.reason.empty() ? job.reason
           : job.t_estimate > 0  ? "planned for " + show_time(job.t_estimate, view_.now)
                                 : "";
@@ -224,6 +240,22 @@ class TopScreen {
 
 std::vector<TopLine> top_screen(const web::Model& model, const TopView& view) {
   return TopScreen(model, view).run();
+}
+
+bool is_told(const web::Model& model, const std::string& at) {
+  const auto* found = model.find(at);
+  return found != nullptr && !found->node.health.empty() && found->has_resources;
+}
+
+Result<std::string> top_once(const web::Model& model, const TopView& view) {
+  if (model.find(view.at) == nullptr)
+    return fail(Errc::timed_out, "has told nothing of itself", view.at);
+  auto lines = top_screen(model, view);
+  lines.pop_back();
+  while (!lines.empty() && lines.back().text.empty()) lines.pop_back();
+  std::string text;
+  for (const auto& line : lines) text += line.text + "\n";
+  return text;
 }
 
 std::vector<std::string> top_children(const web::Model& model, const std::string& at) {

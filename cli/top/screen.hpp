@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "cli/io.hpp"
 #include "web/model.hpp"
 
@@ -16,7 +17,7 @@ struct TopView {
   std::size_t chosen = 0;  // of its children, counted as top_children() has them
   int width = 80, height = 24;
   bool unicode = false;   // may it use characters beyond ASCII?
-  std::string note = {};  // instead of the keys: the connection is lost
+  bool connected = true;  // else what is shown is what was
   Time now = 0;           // ms since the epoch
 };
 
@@ -26,10 +27,16 @@ struct TopLine {
   bool chosen = false;
 };
 
+// Has the instance told of itself and of its resources, so that its screen is whole?
+bool is_told(const web::Model& model, const std::string& at);
+
 // The paths of the child instances that are there, in their order.
 std::vector<std::string> top_children(const web::Model& model, const std::string& at);
 // Exactly `height` lines, the last one with the keys. O(jobs of the instance).
 std::vector<TopLine> top_screen(const web::Model& model, const TopView& view);
+// The same as text, without the keys and without empty lines at the end. Errors: timed_out (the
+// instance has told nothing of itself).
+Result<std::string> top_once(const web::Model& model, const TopView& view);
 
 // The shares of the cores that are taken, 0 to 1, in `parts` equal parts of the time from `now` to
 // `until`: by running jobs until their limits, by reservations, by advance reservations.

@@ -104,7 +104,7 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
   program.argv = command;
   program.own_group = true;
   program.unset = step.unset;
-  program.output_to_error = true;
+  program.output = STDERR_FILENO;
   const auto input = input_with(step.passes_input ? invitation : "");
   if (!input) return tl::unexpected(input.error());
   program.input = input->get();

@@ -1,6 +1,11 @@
 #include "instance/assembly/page_process.hpp"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "instance/process/spawn.hpp"
 
@@ -21,6 +26,8 @@ PageProcess::PageProcess(transport::Reactor& reactor, std::function<void(const s
 void PageProcess::start(const std::string& binary, const std::string& state_dir) {
   binary_ = binary;
   file_ = state_dir + "/web.json";
+  nowhere_.reset(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  if (!nowhere_) return say_(std::string("the page: /dev/null: ") + std::strerror(errno));
   begin();
 }
 
@@ -28,13 +35,22 @@ void PageProcess::begin() {
   // Ctrl-C at a terminal is for the initial program: the page has a group of its own.
   const auto child = spawn({.argv = {binary_, "web", "--address-file", file_},
                             .own_group = true,
-                            .output_to_error = true});
+                            .output = nowhere_.get()});
   if (!child) return say_("the page: " + to_string(child.error()));
   pid_ = *child;
   auto watch =
       reactor_.on_child(pid_, [this](const transport::ChildExit& exit) { ended(exit.status); });
-  if (!watch) return void(pid_ = 0);
+  if (!watch) return give_up_unwatched(watch.error());
   watch_ = std::move(*watch);
+}
+
+// Ends a page of whose end nobody would hear; another one may be watched.
+void PageProcess::give_up_unwatched(const Error& why) {
+  say_("the page: " + to_string(why));
+  kill(pid_, SIGKILL);
+  int status = 0;
+  waitpid(pid_, &status, 0);
+  ended(status);
 }
 
 void PageProcess::ended(int status) {

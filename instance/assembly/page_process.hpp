@@ -9,6 +9,7 @@
 
 #include "instance/process/crash_guard.hpp"
 #include "transport/reactor.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 
@@ -19,7 +20,8 @@ class PageProcess {
               std::function<void()> on_gone);
 
   // Starts the page of the instance that HOLON_URI names. Its address is kept in web.json of
-  // `state_dir`, so that a page that is started again has it, too.
+  // `state_dir`, so that a page that is started again has it, too; nobody else is told, as it has
+  // the secret of the page.
   void start(const std::string& binary, const std::string& state_dir);
   // Ends it, and starts it no more.
   void end();
@@ -27,12 +29,14 @@ class PageProcess {
 
  private:
   void begin();
+  void give_up_unwatched(const Error& why);
   void ended(int status);
 
   transport::Reactor& reactor_;
   std::function<void(const std::string&)> say_;
   std::function<void()> on_gone_;
   std::string binary_, file_;
+  transport::UniqueFd nowhere_;  // for what it writes
   pid_t pid_ = 0;
   bool ends_ = false;
   CrashGuard guard_;

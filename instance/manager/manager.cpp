@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "instance/basics/text.hpp"
 #include "instance/request/placement.hpp"
+#include "qmanager/selection.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
@@ -283,7 +284,6 @@ Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
 void JobManager::start(const qmanager::Start& decision, Time now) {
   ActiveJob* job = find_mutable(decision.job);
   HOLON_CHECK(job != nullptr);
-  constexpr const char* kNames[] = {"immediate", "backfill", "reserved"};
   const Time end = end_of(*job, now);
   const auto nodes = nodes_of(store_.graph(), decision.allocation);
   const auto where = summarize(nodes);
@@ -293,7 +293,7 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   auto ranks = ranks_for(*job->submission, nodes, where.held.cores);
   const bool leads = job->submission->is_instance && ranks.size() > 1;
   post(*job,
-       event::Alloc{kNames[static_cast<int>(decision.selection)],
+       event::Alloc{std::string(qmanager::word_of(decision.selection)),
                     end == kTimeMax ? 0 : end,
                     {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
                     decision.environment,

@@ -72,8 +72,7 @@ Result<pid_t> spawn(const Program& program) {
   for (const int fd : program.keep)
     posix_spawn_file_actions_adddup2(&files, fd, fd);  // clears close-on-exec
   if (program.input >= 0) posix_spawn_file_actions_adddup2(&files, program.input, STDIN_FILENO);
-  if (program.output_to_error)
-    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  if (program.output >= 0) posix_spawn_file_actions_adddup2(&files, program.output, STDOUT_FILENO);
   std::vector<std::string> variables = environment_of(program);
   const std::vector<char*> environment = pointers_to(variables);
   sigset_t none, all;

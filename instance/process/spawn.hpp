@@ -22,7 +22,7 @@ struct Program {
   std::vector<int> keep = {};                   // inherited descriptors beside 0, 1, 2
   bool own_group = false;                       // the process leads a process group of its own
   int input = -1;                               // becomes its standard input; -1: ours
-  bool output_to_error = false;                 // its standard output is our standard error
+  int output = -1;                              // becomes its standard output; -1: ours
   std::vector<std::string> unset = {};          // variables to leave out
   std::map<std::string, std::string> set = {};  // variables beside ours
   bool keeps_ignored = false;  // keeps kEndingSignals ignored that this process ignores (nohup)

@@ -92,7 +92,7 @@ std::map<std::int64_t, Lifecycle> lives_of_past(SQLite::Database& db, const Past
 }
 
 std::vector<msg::JobRecord> records_of_past(SQLite::Database& db, const PastArray& array,
-                                            const std::string& state_dir) {
+                                            const std::string& state_dir, const std::string& path) {
   const InstanceClock clock = clock_of_journal(db);
   const auto lives = lives_of_past(db, array);
   const Lifecycle waits = fresh_task(array.life);
@@ -103,7 +103,7 @@ std::vector<msg::JobRecord> records_of_past(SQLite::Database& db, const PastArra
                         array.submission,
                         known == lives.end() ? waits : known->second,
                         {}};
-    records.push_back(record_of_job(job, "/", state_dir + "/output", clock));
+    records.push_back(record_of_job(job, path, state_dir + "/output", clock));
   }
   return records;
 }
@@ -125,7 +125,8 @@ Result<PastMachine> past_machine(const std::string& state_dir) {
   }
 }
 
-Result<std::vector<msg::JobRecord>> past_tasks(const std::string& state_dir, std::uint64_t array,
+Result<std::vector<msg::JobRecord>> past_tasks(const std::string& state_dir,
+                                               const std::string& path, std::uint64_t array,
                                                std::uint64_t most) {
   const std::string file = journal_file(state_dir);
   try {
@@ -134,7 +135,7 @@ Result<std::vector<msg::JobRecord>> past_tasks(const std::string& state_dir, std
     if (!found) return tl::unexpected(found.error());
     if (!*found || (*found)->tasks > static_cast<std::int64_t>(most))
       return std::vector<msg::JobRecord>();
-    return records_of_past(*db, **found, state_dir);
+    return records_of_past(*db, **found, state_dir, path);
   } catch (const SQLite::Exception& e) {
     return fail(Errc::invalid_argument, e.what(), file);
   }

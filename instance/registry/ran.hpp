@@ -20,9 +20,10 @@ struct PastMachine {
 // journal, or one that does not say it).
 Result<PastMachine> past_machine(const std::string& state_dir);
 
-// Records of all tasks of an array of the instance, those that wait among them, in the order of
-// their numbers. None: it is no array, or has more than `most` of them. O(tasks).
-Result<std::vector<msg::JobRecord>> past_tasks(const std::string& state_dir, std::uint64_t array,
+// Records of all tasks of an array of the instance at `path`, those that wait among them, in the
+// order of their numbers. None: it is no array, or has more than `most` of them. O(tasks).
+Result<std::vector<msg::JobRecord>> past_tasks(const std::string& state_dir,
+                                               const std::string& path, std::uint64_t array,
                                                std::uint64_t most);
 
 }  // namespace holon::instance

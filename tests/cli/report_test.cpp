@@ -49,7 +49,12 @@ class ReportOfEnded : public ::testing::Test {
     return life;
   }
   void write(const std::string& shape, bool over, std::uint64_t tasks = 4) const {
-    auto journal = instance::Journal::open(dir_ + "/journal.db", instance::Journal::Sync::normal);
+    write_into(dir_, shape, over, tasks);
+  }
+  // Where `fail`, the last two tasks have failed.
+  static void write_into(const std::string& dir, const std::string& shape, bool over,
+                         std::uint64_t tasks, bool fail = false) {
+    auto journal = instance::Journal::open(dir + "/journal.db", instance::Journal::Sync::normal);
     ASSERT_TRUE(journal) << to_string(journal.error());
     journal->set_meta("resources.kind", "shape");
     journal->set_meta("resources.text", shape);
@@ -58,9 +63,12 @@ class ReportOfEnded : public ::testing::Test {
     journal->add_event(JobId(1), tasks + 1, {1'000, instance::event::Submit{16, "ada"}});
     const std::pair<Time, Time> runs[] = {
         {2'000, 12'000}, {2'000, 12'000}, {2'000, 22'000}, {12'000, 22'000}};
-    for (std::uint64_t i = 0; i < 4; ++i)
-      journal->add_ended_tasks({JobId(2 + i), 1, pack_ended(ran(runs[i].first, runs[i].second))},
-                               "COMPLETED");
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      Lifecycle life = ran(runs[i].first, runs[i].second);
+      life.status = fail && i > 1 ? 3 << 8 : 0;
+      journal->add_ended_tasks({JobId(2 + i), 1, pack_ended(life)},
+                               fail && i > 1 ? "FAILED" : "COMPLETED");
+    }
     msg::JobRecord array;
     array.path = "/1";
     array.id = array.array = 1;
@@ -74,6 +82,28 @@ class ReportOfEnded : public ::testing::Test {
     array.t_start = 2'000;
     array.t_finish = array.t_inactive = 22'000;
     if (over) journal->add_inactive(array);
+    ASSERT_TRUE(journal->commit());
+  }
+  static msg::JobRecord never_ran(std::uint64_t id, const std::string& result) {
+    msg::JobRecord job;
+    job.path = "/" + std::to_string(id);
+    job.id = id;
+    job.user = "ada";
+    job.state = "INACTIVE";
+    job.result = result;
+    job.reason = result == "REJECTED" ? "it needs 9 cores of 4" : "";
+    job.ncores = 9;
+    job.t_submit = 1'000;
+    job.t_inactive = 3'000;
+    return job;
+  }
+  void add(const std::vector<msg::JobRecord>& jobs) const {
+    auto journal = instance::Journal::open(dir_ + "/journal.db", instance::Journal::Sync::normal);
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (const auto& job : jobs) {
+      journal->add_batch({JobId(job.id), 1, instance::testing::a_jobspec(), job.is_instance});
+      journal->add_inactive(job);
+    }
     ASSERT_TRUE(journal->commit());
   }
   static std::string array_spec() {
@@ -148,11 +178,85 @@ TEST_F(ReportOfEnded, QuotesItsTitle) {
   EXPECT_GT(made.out.find("<b>"), head_end) << "in the head, where the title is";
   EXPECT_GT(made.out.find("</title></script>"), head_end);
   EXPECT_EQ(records_of(made.out)["title"], "<b>&</title></script>");
+  EXPECT_THAT(made.out, HasSubstr("<noscript><h1>&lt;b>&amp;&lt;/title>&lt;/script></h1>"));
+}
+
+TEST_F(ReportOfEnded, HasTheLicencesOfWhatItContains) {
+  write("node=2/core=2", true);
+  const std::string text = page();
+  for (const char* words : {"Leon Sorokin", "Jason Miller", "Preact Team", "Google Inc., Apache",
+                            "Permission is hereby granted, free of charge"})
+    EXPECT_THAT(text, HasSubstr(words));
+}
+
+TEST_F(ReportOfEnded, HasJobsThatNeverRanAmongOutcomesAndFailures) {
+  write("node=2/core=2", true);
+  add({never_ran(6, "REJECTED"), never_ran(7, "CANCELED")});
+  const auto records = records_of(page());
+  const auto& part = records["parts"][0];
+  std::multiset<std::string> states;
+  for (const auto& job : part["jobs"])
+    states.insert(records["texts"][job[5].get<std::size_t>()].get<std::string>());
+  EXPECT_EQ(states, (std::multiset<std::string>{"CANCELED", "COMPLETED", "COMPLETED", "COMPLETED",
+                                                "COMPLETED", "REJECTED"}));
+  EXPECT_EQ(part["instance"]["failed"], 1);
+  ASSERT_EQ(part["failures"].size(), 1u);
+  EXPECT_EQ(part["failures"][0]["line"], "it needs 9 cores of 4");
+  EXPECT_THAT(records["facts"].dump(), HasSubstr("6, 2 of them never ran"));
+  EXPECT_EQ(records["figures"][0]["jobs"], 4) << "waits are those of jobs that ran";
+}
+
+TEST_F(ReportOfEnded, IsMadeWhereNothingRan) {
+  add({never_ran(1, "REJECTED")});
+  EXPECT_THAT(records_of(page())["facts"].dump(), HasSubstr("1, 1 of them never ran"));
+}
+
+TEST_F(ReportOfEnded, DrawsTheTasksOfAChildsArray) {
+  write("node=2/core=2", true);
+  msg::JobRecord child = never_ran(6, "COMPLETED");
+  child.is_instance = true;
+  child.t_start = 1'000;
+  child.t_finish = 30'000;
+  add({child});
+  std::filesystem::create_directories(dir_ + "/children/6");
+  write_into(dir_ + "/children/6", "node=1/core=2", true, 4, true);
+  msg::JobRecord array = never_ran(1, "FAILED");
+  array.path = "/6/1";
+  array.array = 1;
+  array.tasks = 4;
+  array.tasks_failed = 2;
+  array.t_start = 2'000;
+  array.t_finish = 22'000;
+  auto journal = instance::Journal::open(dir_ + "/journal.db", instance::Journal::Sync::normal);
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  journal->put_descendant(array);
+  ASSERT_TRUE(journal->commit());
+  journal = fail(Errc::not_found, "it is closed");
+  const auto with_tasks = records_of(page());
+  ASSERT_EQ(with_tasks["parts"].size(), 2u);
+  EXPECT_EQ(with_tasks["parts"][1]["jobs"].size(), 4u) << "its tasks, and not the array";
+  EXPECT_EQ(with_tasks["parts"][1]["instance"]["failed"], 2);
+  EXPECT_EQ(with_tasks["parts"][1]["failures"][0]["jobs"], 2);
+  EXPECT_EQ(with_tasks["note"].dump().find("as a whole"), std::string::npos);
+  // Without the child's journal nobody knows them.
+  std::filesystem::remove_all(dir_ + "/children/6");
+  const auto whole = records_of(page());
+  EXPECT_EQ(whole["parts"][1]["jobs"].size(), 1u);
+  EXPECT_EQ(whole["parts"][1]["instance"]["failed"], 2);
+  EXPECT_THAT(whole["note"].dump(), HasSubstr("as a whole"));
+}
+
+TEST_F(ReportOfEnded, WritesNoTwoThingsIntoOneStream) {
+  write("node=2/core=2", true);
+  const Ran made = run_cli({"report", dir_, "-o", "-", "--perfetto", "-"});
+  EXPECT_EQ(made.code, kUsage) << made.err;
+  EXPECT_EQ(made.out, "");
 }
 
 // Slices of a thread of the trace may not overlap: a viewer would draw one of them elsewhere.
 TEST_F(ReportOfEnded, AsTraceEventsHasANodeForAThreadAndAJobForASlice) {
   write("node=2/core=2", true);
+  add({never_ran(6, "REJECTED")});
   const Ran made = run_cli({"report", dir_, "--perfetto", "-"});
   ASSERT_EQ(made.code, kOk) << made.err;
   const auto trace = nlohmann::json::parse(made.out);
@@ -170,7 +274,8 @@ TEST_F(ReportOfEnded, AsTraceEventsHasANodeForAThreadAndAJobForASlice) {
                                 event["ts"].get<std::int64_t>() + event["dur"].get<std::int64_t>());
   }
   EXPECT_EQ(processes, "/");
-  EXPECT_EQ(waiting, "4 1 0 ") << "three start at 2 s, the last at 12 s";
+  EXPECT_EQ(waiting, "5 2 1 0 ")
+      << "three start at 2 s, one is refused at 3 s, the last starts at 12 s";
   std::size_t all = 0;
   for (auto& [thread, spans] : slices) {
     EXPECT_TRUE(threads.contains(thread)) << "a thread has a name";

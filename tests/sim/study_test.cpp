@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "qmanager/machine/flat_machine.hpp"
+#include "sim/rectangles.hpp"
 #include "sim/schedule_file.hpp"
 #include "sim/trace_file.hpp"
 
@@ -36,6 +37,21 @@ StudyPlan plan_for(std::vector<std::string> policies, std::int64_t procs) {
     return std::make_unique<qmanager::FlatMachine>(procs);
   };
   return plan;
+}
+
+// The means of the processors that are busy in equal parts of the time.
+std::vector<double> busy_in(const std::vector<Rectangle>& runs, Interval whole, std::size_t parts) {
+  std::vector<double> means(parts, 0.0);
+  const Duration length = whole.length() / static_cast<Duration>(parts);
+  for (std::size_t i = 0; i < parts; ++i) {
+    const Time begin = whole.begin + static_cast<Duration>(i) * length;
+    for (const Rectangle& r : runs) {
+      const Interval both{std::max(begin, r.run.begin), std::min(begin + length, r.run.end)};
+      if (!both.empty())
+        means[i] += static_cast<double>(both.length() * r.count) / static_cast<double>(length);
+    }
+  }
+  return means;
 }
 
 TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
@@ -94,6 +110,9 @@ TEST(Study, TellsWhatPreemptionHasCost) {
   EXPECT_DOUBLE_EQ(metrics.utilization, 0.9);
   EXPECT_NE(metrics_summary(*runs).find("easy: 1 preemptions"), std::string::npos);
   EXPECT_EQ(nlohmann::json::parse(metrics_json(*runs, false))[0]["preempted"], 1);
+  EXPECT_EQ(busy_in(rectangles(trace->workload, runs->front().result, 4), {0, 100}, 10),
+            std::vector<double>(10, 4.0))
+      << "what was lost was busy";
 }
 
 TEST(Study, JsonHasAnObjectAPolicy) {

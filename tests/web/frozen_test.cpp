@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <random>
 
 #include "tests/instance/live.hpp"
 #include "tests/web/browser/checks.hpp"
@@ -31,10 +32,10 @@ void run_campaign(const Live& live) {
   holon("batch --name inner -n 2 --wrap '" HOLON_BINARY
         " submit --name inside true > /dev/null; " HOLON_BINARY " job wait --all'");
   // Exit code 1: not all have completed.
-  EXPECT_EQ(
-      std::system(("HOLON_URI=" + live.uri() + " " HOLON_BINARY " job wait --all > /dev/null || [ $? = 1 ]")
-                      .c_str()),
-      0);
+  EXPECT_EQ(std::system(("HOLON_URI=" + live.uri() +
+                         " " HOLON_BINARY " job wait --all > /dev/null || [ $? = 1 ]")
+                            .c_str()),
+            0);
 }
 
 // 60 jobs of which some are wide, on 16 processors: where only the first one may start, many wait.
@@ -46,6 +47,32 @@ void write_trace(const std::string& file) {
     out << id << " " << 60 * id << " -1 " << run << " " << procs << " -1 -1 " << procs << " "
         << 2 * run << " -1 1 " << 1 + id % 4 << " 1 1 1 1 -1 -1\n";
   }
+}
+
+// Many jobs on 256 processors, which are too few at times.
+void write_many(const std::string& file) {
+  std::ofstream out(file);
+  out << "; MaxProcs: 256\n";
+  std::mt19937 random(7);
+  Time now = 0;
+  for (int id = 1; id <= 30'000; ++id) {
+    now += static_cast<Time>(random() % 120);
+    const auto run = 1 + random() % 2'400;
+    const auto procs = 1 + (random() % 8 == 0 ? random() % 128 : random() % 4);
+    out << id << " " << now << " -1 " << run << " " << procs << " -1 -1 " << procs << " " << 2 * run
+        << " -1 1 " << 1 + random() % 9 << " 1 1 1 1 -1 -1\n";
+  }
+}
+
+// A job that all four processors are taken from after 10 s, for 50 s, and that runs 40 s then.
+std::string preempting(const std::string& file) {
+  std::ofstream(file)
+      << "{\"submit\":0,\"procs\":4,\"run\":40,\"queue\":\"batch\",\"preemptible\":true}\n"
+         "{\"submit\":10,\"procs\":4,\"run\":50,\"queue\":\"urgent\"}\n";
+  return "simulate " + file +
+         " --procs 4 --conf queues.batch.policy=easy --conf queue.default=batch --conf "
+         "queues.urgent.policy=easy --conf queues.urgent.preempt.mode=requeue --conf "
+         "queues.urgent.preempt.grace=0s";
 }
 
 TEST(PageInAFile, ShowsACampaignAndPoliciesAndATree) {
@@ -67,7 +94,14 @@ TEST(PageInAFile, ShowsACampaignAndPoliciesAndATree) {
            "simulate " + trace + " --compare fcfs,easy,conservative --report " + policies);
   holon_in(live.uri(),
            "simulate " + trace + " --tree " + live.dir() + "/tree.toml --report " + tree);
-  EXPECT_GT(testing::run_checks("frozen.mjs", live.dir(), {campaign, policies, tree}), 30);
+  const std::string many = live.dir() + "/many.html", preempted = live.dir() + "/preempted.html";
+  write_many(live.dir() + "/many.swf");
+  holon_in(live.uri(), "simulate " + live.dir() +
+                           "/many.swf --compare fcfs,easy,conservative --report " + many);
+  holon_in(live.uri(), preempting(live.dir() + "/preempting.jsonl") + " --report " + preempted);
+  EXPECT_GT(
+      testing::run_checks("frozen.mjs", live.dir(), {campaign, policies, tree, many, preempted}),
+      40);
 }
 
 }  // namespace

@@ -120,7 +120,7 @@ TEST_F(Web, ThereAreNoOtherFilesThanThoseOfThePage) {
   const Live live({"--resources", "node=1/core=2"});
   const Served served(live);
   for (const std::string target :
-       {"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/page.js/../../etc/passwd",
+       {"/report.js", "/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/page.js/../../etc/passwd",
         "//etc/passwd", "/..%2f..%2fetc%2fpasswd", "/index.html%00.js", "/node_modules"}) {
     Visitor visitor(served.port());
     visitor.say(get(target, served.bearer()));

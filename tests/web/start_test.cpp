@@ -1,8 +1,11 @@
 // The page of `holon start --web`: it comes and goes with the instance, and is found again.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/instance/live.hpp"
@@ -92,6 +95,84 @@ TEST_F(StartedPage, GoesOnBesideABrokerThatIsStartedAgain) {
   live.kill_broker();
   EXPECT_EQ(address_of(live), address);
   EXPECT_EQ(live.child_named("--address-file"), page);
+}
+
+// The files below `dir` that others may read and that have `words` in them.
+std::string readable_with(const std::string& dir, const std::string& words) {
+  std::string found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(dir)) {
+    struct stat info {};
+    if (::lstat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if ((info.st_mode & 077) != 0 &&
+        instance::testing::read_file(entry.path()).find(words) != std::string::npos)
+      found += entry.path().string() + " ";
+  }
+  return found;
+}
+
+// What an instance in front writes goes where its user sends it: in a batch script into the
+// output of the job, which others may read.
+TEST_F(StartedPage, WritesItsSecretNowhereElse) {
+  std::string dir = ::testing::TempDir() + "holon-page-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  ASSERT_EQ(::chmod(dir.c_str(), 0755), 0);
+  ASSERT_EQ(mkfifo((dir + "/gate").c_str(), 0600), 0);
+  FILE* run =
+      popen(("umask 022; XDG_STATE_HOME=" + dir +
+             "/home " HOLON_BINARY " start --web --resources node=1/core=1 --state-dir " + dir +
+             "/state sh -c 'read line < " + dir + "/gate' > " + dir + "/out 2> " + dir + "/err")
+                .c_str(),
+            "r");
+  ASSERT_NE(run, nullptr);
+  std::string secret;
+  EXPECT_TRUE(eventually([&] {
+    const auto served = served_address(dir + "/state/web.json");
+    if (served) secret = served->look;
+    return !secret.empty();
+  }));
+  std::ofstream(dir + "/gate") << "go\n";
+  EXPECT_EQ(pclose(run), 0) << instance::testing::read_file(dir + "/err");
+  EXPECT_EQ(readable_with(dir, "token="), "");
+  ASSERT_FALSE(secret.empty());
+  EXPECT_EQ(readable_with(dir, secret), "");
+  std::filesystem::remove_all(dir);
+}
+
+TEST(PageAddress, AForeignFileIsRefusedAndStays) {
+  std::string dir = ::testing::TempDir() + "holon-address-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  const std::string file = dir + "/file";
+  const std::string key = "-----BEGIN PRIVATE KEY-----\n" + std::string(400, 'k') + "\n";
+  for (const std::string& text :
+       {key, std::string("{\"port\": 8080}\n"), std::string("{\"look\": 3}\n"), std::string("[]"),
+        "{\"look\": \"" + std::string(5'000, 'a') + "\"}"}) {
+    std::ofstream(file) << text;
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+    const auto taken = AddressFile::take(file);
+    ASSERT_FALSE(taken) << text;
+    EXPECT_EQ(taken.error().code, Errc::invalid_argument);
+    EXPECT_NE(taken.error().what.find("holds something else"), std::string::npos);
+    EXPECT_EQ(instance::testing::read_file(file), text);
+  }
+  std::filesystem::remove_all(dir);
+}
+
+TEST(PageAddress, AnEmptyFileAndAnOldAddressAreTaken) {
+  std::string dir = ::testing::TempDir() + "holon-address-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  {
+    auto fresh = AddressFile::take(dir + "/file");
+    ASSERT_TRUE(fresh) << to_string(fresh.error());
+    KeptAddress address;
+    address.look = "secret";
+    address.port = 8'080;
+    ASSERT_TRUE(fresh->write(address));
+  }
+  const auto again = AddressFile::take(dir + "/file");
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(again->before().look, "secret");
+  EXPECT_EQ(again->before().port, 8'080);
+  std::filesystem::remove_all(dir);
 }
 
 // Who has the file has the page.

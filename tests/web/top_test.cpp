@@ -21,6 +21,7 @@ namespace {
 
 using instance::testing::eventually;
 using instance::testing::Live;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 // `holon top` on a terminal of 24 lines and 80 columns.
@@ -62,6 +63,19 @@ class Watcher {
     const winsize window{lines, columns, 0, 0};
     EXPECT_EQ(ioctl(terminal_, TIOCSWINSZ, &window), 0);
   }
+  // Waits until it is stopped. All that was written before.
+  std::string stopped() {
+    int status = 0;
+    EXPECT_TRUE(eventually(
+        [&] { return waitpid(pid_, &status, WUNTRACED | WNOHANG) == pid_ && WIFSTOPPED(status); }));
+    pollfd ready{terminal_, POLLIN, 0};
+    while (poll(&ready, 1, 0) > 0 && read_on()) continue;
+    return seen_;
+  }
+  void go_on() {
+    seen_after_ = seen_.size();
+    kill(pid_, SIGCONT);
+  }
   // All that was written, and how it ended.
   std::pair<std::string, int> finish() {
     while (read_on()) continue;
@@ -83,12 +97,12 @@ class Watcher {
   std::string last_frame() const {
     const std::string home = "\x1b[H";
     auto at = seen_.rfind(home);
-    if (at == std::string::npos) return "";
+    if (at == std::string::npos || at < seen_after_) return "";
     const auto is_whole = [&](std::size_t from) {
       return seen_.find("q: end", from) != std::string::npos;
     };
     if (!is_whole(at)) at = at == 0 ? std::string::npos : seen_.rfind(home, at - 1);
-    if (at == std::string::npos || !is_whole(at)) return "";
+    if (at == std::string::npos || at < seen_after_ || !is_whole(at)) return "";
     return plain(seen_.substr(at, seen_.find("\x1b[K", seen_.find("q: end", at)) - at));
   }
   static std::string plain(const std::string& text) {
@@ -107,6 +121,7 @@ class Watcher {
   int terminal_ = -1;
   pid_t pid_ = -1;
   std::string seen_;
+  std::size_t seen_after_ = 0;  // what was written before is no screen any more
 };
 
 void in_shell(const Live& live, const std::string& words) {
@@ -178,6 +193,34 @@ TEST_F(TopOfATree, FollowsTheSizeOfTheWindow) {
   EXPECT_THAT(small, HasSubstr("q: end"));
   watcher.type("q");
   EXPECT_EQ(watcher.finish().second, 0);
+}
+
+TEST_F(TopOfATree, SaysThatTheConnectionIsLostUntilItIsThereAgain) {
+  Watcher watcher(live_);
+  watcher.screen_with("runner");
+  // A supervisor that is stopped starts no other broker.
+  instance::testing::signal_process(live_.supervisor(), SIGSTOP);
+  instance::testing::signal_process(live_.broker(), SIGKILL);
+  EXPECT_THAT(watcher.screen_with("no connection"), HasSubstr("runner"));
+  instance::testing::signal_process(live_.supervisor(), SIGCONT);
+  watcher.screen([](const std::string& seen) {
+    return seen.find("no connection") == std::string::npos &&
+           seen.find("runner") != std::string::npos;
+  });
+}
+
+TEST_F(TopOfATree, GivesTheTerminalBackWhileItIsStopped) {
+  Watcher watcher(live_);
+  watcher.screen_with("runner");
+  watcher.type("\x1a");  // Ctrl-Z
+  const std::string until_stop = watcher.stopped();
+  EXPECT_THAT(until_stop, EndsWith("\x1b[?25h\x1b[?1049l"));
+  watcher.go_on();
+  watcher.screen([&](const std::string& seen) { return seen.find("runner") != std::string::npos; });
+  watcher.type("q");
+  const auto [all, code] = watcher.finish();
+  EXPECT_EQ(code, 0);
+  EXPECT_THAT(all.substr(until_stop.size()), HasSubstr("\x1b[?1049h"));
 }
 
 TEST_F(TopOfATree, WithoutATerminalIsOneScreen) {

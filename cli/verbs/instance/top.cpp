@@ -25,7 +25,20 @@ constexpr Duration kFirstSight = 20'000;  // for an instance to tell of itself
 // The terminal without echo, key by key, on its other screen; as it was at the end.
 class KeysAndScreen {
  public:
-  explicit KeysAndScreen(std::ostream& out) : out_(out) {
+  explicit KeysAndScreen(std::ostream& out) : out_(out) { enter(); }
+  ~KeysAndScreen() { leave(); }
+  KeysAndScreen(const KeysAndScreen&) = delete;
+  KeysAndScreen& operator=(const KeysAndScreen&) = delete;
+
+  // Stops this process, as Ctrl-Z does, with the terminal as it was; returns when it goes on.
+  void stop() {
+    leave();
+    ::kill(::getpid(), SIGSTOP);
+    enter();
+  }
+
+ private:
+  void enter() {
     is_on_ = tcgetattr(STDIN_FILENO, &before_) == 0;
     if (!is_on_) return;
     termios raw = before_;
@@ -35,15 +48,12 @@ class KeysAndScreen {
     tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
     out_ << "\x1b[?1049h\x1b[?25l" << std::flush;
   }
-  ~KeysAndScreen() {
+  void leave() {
     if (!is_on_) return;
     out_ << "\x1b[?25h\x1b[?1049l" << std::flush;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
   }
-  KeysAndScreen(const KeysAndScreen&) = delete;
-  KeysAndScreen& operator=(const KeysAndScreen&) = delete;
 
- private:
   std::ostream& out_;
   termios before_{};
   bool is_on_ = false;
@@ -86,15 +96,19 @@ class Top {
   }
 
   Status on_terminal() {
-    const KeysAndScreen screen(call_.io.out);
+    KeysAndScreen screen(call_.io.out);
     std::vector<transport::Subscription> watches;
     auto keys =
         reactor().on_fd(STDIN_FILENO, transport::kReadable, [this](unsigned) { read_keys(); });
     if (!keys) return tl::unexpected(keys.error());
     watches.push_back(std::move(*keys));
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH}) {
-      auto caught = reactor().on_signal(signal, [this, signal] {
-        if (signal != SIGWINCH) return reactor().stop();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGWINCH, SIGTSTP}) {
+      if (signal == SIGTSTP && transport::is_ignored(signal)) continue;
+      auto caught = reactor().on_signal(signal, [this, signal, &screen] {
+        if (signal == SIGTSTP)
+          screen.stop();
+        else if (signal != SIGWINCH)
+          return reactor().stop();
         call_.io.out << "\x1b[2J";
         draw();
       });
@@ -106,22 +120,20 @@ class Top {
     return over_.value_or(Status());
   }
 
-  // One screen, as soon as the instance has told of itself and of its plan.
+  // One screen, as soon as the instance has told of itself and of its resources.
   Status once() {
     auto looks = reactor().every(kLook, [this] {
       feed_.look_at(view_.at);
-      const auto* at = model_.find(view_.at);
-      if (at != nullptr && at->node.cores > 0 && !at->hosts.empty()) reactor().stop();
+      if (is_told(model_, view_.at)) reactor().stop();
     });
     auto patience = reactor().after(kFirstSight, [this] { reactor().stop(); });
     if (!over_) reactor().run();
     if (over_ && !*over_) return *over_;
     view_.width = call_.io.width > 0 ? call_.io.width : kUnknownWidth;
     view_.now = web::wall_clock();
-    auto lines = top_screen(model_, view_);
-    lines.pop_back();  // there are no keys
-    while (!lines.empty() && lines.back().text.empty()) lines.pop_back();
-    for (const auto& line : lines) call_.io.out << line.text << "\n";
+    const auto text = top_once(model_, view_);
+    if (!text) return tl::unexpected(text.error());
+    call_.io.out << *text;
     return {};
   }
 
@@ -181,6 +193,7 @@ class Top {
     view_.width = known ? size.ws_col : kUnknownWidth;
     view_.height = known ? std::max<int>(size.ws_row, 2) : kUnknownHeight;
     view_.now = web::wall_clock();
+    view_.connected = observer_.connected();
     const auto lines = top_screen(model_, view_);
     std::string text = "\x1b[H";
     for (const auto& line : lines) {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <ostream>
@@ -11,30 +10,26 @@
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
+#include "cli/report/gather.hpp"
 #include "cli/report/page.hpp"
 #include "cli/report/perfetto.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/basics/clock.hpp"
 #include "instance/journal/damage/repair.hpp"
-#include "instance/process/state_claim.hpp"
-#include "instance/registry/ran.hpp"
-#include "instance/tree/dead_child.hpp"
-#include "msg/job_filter.hpp"
+#include "qmanager/selection.hpp"
 
 namespace holon::cli {
 namespace {
 
 constexpr const char* kUsualFile = "report.html";
 constexpr std::size_t kMostDamage = 10;  // findings that are told
-// Tasks of arrays that are drawn one by one; of more, nobody could see anything.
-constexpr std::uint64_t kMostTasks = 100'000;
 
 struct ReportArgs {
   std::string file;  // "": kUsualFile, or none where trace events are all that was asked for
   std::string title, perfetto;
   std::string state_dir;  // of one that has ended; "": the instance is asked
-  msg::JobsRequest request;
+  msg::JobFilter filter;
 };
 
 // The records as a schedule, as a simulation would have made it.
@@ -42,25 +37,14 @@ struct Recorded {
   sim::Workload workload;
   sim::SimResult result;
   std::vector<msg::JobRecord> records;
-  std::size_t unstarted = 0;  // over, and never ran
+  std::size_t unstarted = 0;  // records of jobs that are over and never ran: only these have them
   bool averages = false;      // an array is drawn as a whole
 };
-
-qmanager::Selection selection_of(const msg::JobRecord& job) {
-  if (job.selection == "backfill") return qmanager::Selection::backfill;
-  return job.selection == "reserved" ? qmanager::Selection::reserved
-                                     : qmanager::Selection::immediate;
-}
-
-// The time when the job ended, or now while it runs.
-Time end_of(const msg::JobRecord& job, Time now) {
-  return job.t_finish > 0 ? job.t_finish : job.state == "INACTIVE" ? job.t_inactive : now;
-}
 
 // The job's processors; for an array drawn as a whole, what its tasks held on average.
 std::int64_t procs_of(const msg::JobRecord& job, Time now) {
   if (job.tasks == 0) return job.ncores;
-  const Duration lasted = job.t_start > 0 ? end_of(job, now) - job.t_start : 0;
+  const Duration lasted = job.t_start > 0 ? web::end_of_run(job, now) - job.t_start : 0;
   const std::int64_t held = lasted > 0 ? (job.tasks_core_ms + lasted / 2) / lasted : job.ncores;
   return std::max<std::int64_t>(1, held);
 }
@@ -75,10 +59,10 @@ void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
   traced.queue = job.queue;
   sim::JobOutcome outcome;
   outcome.submitted = job.t_submit;
-  outcome.selection = selection_of(job);
+  outcome.selection = qmanager::selection_of(job.selection);
   Time end = now;
   if (job.t_start > 0) {
-    end = end_of(job, now);
+    end = web::end_of_run(job, now);
     outcome.start = job.t_start;
     traced.run = std::max<Duration>(0, end - job.t_start);
   }
@@ -101,11 +85,13 @@ Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
     if (job.array != 0 && job.tasks == 0) arrays.insert(job.array);
   for (const auto& job : jobs) {
     if (job.tasks > 0 && arrays.contains(job.id)) continue;
-    const bool never_ran = job.state == "INACTIVE" && job.t_start == 0;
-    all.unstarted += never_ran;
-    if (never_ran) continue;
     all.averages = all.averages || job.tasks > 0;
-    add_record(all, job, now);
+    if (job.state == "INACTIVE" && job.t_start == 0) {
+      ++all.unstarted;
+      all.records.push_back(job);
+    } else {
+      add_record(all, job, now);
+    }
   }
   return all;
 }
@@ -163,20 +149,10 @@ std::vector<std::pair<std::string, std::string>> facts_of_instance(
   add("machine", machine_text(machine, own.most));
   add("jobs",
       fmt::format("{}{}", own.part.jobs.size(),
-                  own.unstarted == 0 ? "" : fmt::format(", and {} that never ran", own.unstarted)));
+                  own.unstarted == 0 ? "" : fmt::format(", {} of them never ran", own.unstarted)));
   add("as of", full_time(now));
   add("holon", HOLON_VERSION);
   return facts;
-}
-
-// Queue depths, which the policy's name does not tell: how many jobs a pass looks at.
-std::string depths_of(Client& client) {
-  const auto stats = client.stats();
-  if (!stats) return "";
-  std::string text;
-  for (const auto& queue : stats->queues)
-    text += fmt::format("{}{} of queue {}", text.empty() ? "" : ", ", queue.depth, queue.name);
-  return text;
 }
 
 Status write_report(const std::string& file, const std::string& page, std::ostream& out) {
@@ -189,135 +165,6 @@ Status write_report(const std::string& file, const std::string& page, std::ostre
   to.close();
   if (!to) return fail(Errc::system, "cannot be written", file);
   return {};
-}
-
-// What the page shows, and what is known of the instance beside its jobs.
-struct Shown {
-  std::vector<msg::JobRecord> jobs;
-  Result<msg::TreeNode> node = fail(Errc::not_found, "it has ended");
-  instance::PastMachine machine;
-  std::vector<web::Host> hosts;
-  std::string depths, state_dir;
-  std::vector<std::string> damage;  // of the journal that the jobs were read from
-};
-
-// The instance that has a job.
-std::string instance_with(const msg::JobRecord& job) {
-  const auto cut = job.path.rfind('/');
-  return cut == 0 || cut == std::string::npos ? "/" : job.path.substr(0, cut);
-}
-
-// The jobs to draw: an array's tasks in its place, unless there are more than anybody could see;
-// then the jobs of the instances below.
-Result<std::vector<msg::JobRecord>> jobs_and_tasks(Client& client, msg::JobsRequest request) {
-  auto own = client.jobs(request);
-  if (!own) return tl::unexpected(own.error());
-  std::uint64_t tasks = 0;
-  bool has_children = false;
-  for (const auto& job : own->jobs) {
-    tasks += job.tasks;
-    has_children = has_children || job.is_instance;
-  }
-  const std::string path = own->jobs.empty() ? "/" : instance_with(own->jobs.front());
-  auto all = own->jobs;
-  if (tasks > 0 && tasks <= kMostTasks) {
-    auto with_tasks = request;
-    with_tasks.tasks = true;
-    auto more = client.jobs(with_tasks);
-    if (!more) return tl::unexpected(more.error());
-    all = std::move(more->jobs);
-  }
-  if (!has_children) return all;
-  request.recursive = true;
-  auto tree = client.jobs(request);
-  if (!tree) return tl::unexpected(tree.error());
-  for (auto& job : tree->jobs)
-    if (instance_with(job) != path) all.push_back(std::move(job));
-  return all;
-}
-
-Result<Shown> ask(Client& client, const ReportArgs& args) {
-  auto jobs = jobs_and_tasks(client, args.request);
-  if (!jobs) return tl::unexpected(jobs.error());
-  Shown shown;
-  shown.jobs = std::move(*jobs);
-  shown.node = client.status();
-  shown.depths = depths_of(client);
-  if (const auto resources = client.resources()) shown.hosts = web::hosts_of(*resources);
-  if (shown.node) shown.machine = {shown.node->nodes, shown.node->cores};
-  return shown;
-}
-
-// Damage that may leave jobs off the page. A journal that cannot be checked has been read all the
-// same: then only what the reader has met with is known.
-std::vector<std::string> damage_of(const std::string& state_dir, std::vector<std::string> met) {
-  auto check = instance::check_journal(state_dir);
-  return check && !check->damage.empty() ? std::move(check->damage) : std::move(met);
-}
-
-// Appends the tasks of the arrays to the jobs. Tasks that cannot be read are problems.
-void add_past_tasks(Shown& shown, const msg::JobFilter& filter,
-                    std::vector<std::string>& problems) {
-  std::vector<std::uint64_t> arrays;
-  std::uint64_t tasks = 0;
-  for (const auto& job : shown.jobs) {
-    if (job.tasks == 0 || instance_with(job) != "/") continue;
-    arrays.push_back(job.id);
-    tasks += job.tasks;
-  }
-  if (tasks > kMostTasks) return;
-  for (const std::uint64_t array : arrays) {
-    auto past = instance::past_tasks(shown.state_dir, array, kMostTasks);
-    if (!past) problems.push_back(fmt::format("array {}: {}", array, to_string(past.error())));
-    for (auto& task : past ? *past : std::vector<msg::JobRecord>())
-      if (msg::matches(filter, task)) shown.jobs.push_back(std::move(task));
-  }
-}
-
-// The jobs of the instance, here a root, with the tasks of its arrays, and those of its children.
-Result<Shown> read_ended(const ReportArgs& args) {
-  std::error_code ignored;
-  if (std::filesystem::exists(args.state_dir, ignored) &&
-      !std::filesystem::is_directory(args.state_dir, ignored))
-    return fail(Errc::invalid_argument,
-                "is no state directory of an instance; the page's own file is -o FILE",
-                args.state_dir);
-  const auto runs = [&](const std::string& where) {
-    return fail(Errc::busy, "its instance runs; holon report without DIR asks it" + where,
-                args.state_dir);
-  };
-  if (const auto holder = instance::at_work_on(args.state_dir); !holder.uri.empty())
-    return runs(", HOLON_URI=" + holder.uri);
-  Shown shown;
-  shown.state_dir = args.state_dir;
-  std::string from;
-  std::vector<std::string> problems;
-  do {
-    auto piece = instance::read_dead_child(args.state_dir, "/", from);
-    if (piece.busy) return runs("");
-    if (!piece.is_there && from.empty())
-      return fail(
-          Errc::not_found,
-          piece.problems.empty() ? "there is no journal of an instance" : piece.problems.front(),
-          args.state_dir);
-    for (auto& job : piece.jobs)
-      if (msg::matches(args.request.filter, job)) shown.jobs.push_back(std::move(job));
-    problems.insert(problems.end(), piece.problems.begin(), piece.problems.end());
-    from = std::move(piece.next);
-  } while (!from.empty());
-  add_past_tasks(shown, args.request.filter, problems);
-  if (const auto machine = instance::past_machine(args.state_dir)) shown.machine = *machine;
-  shown.damage = damage_of(args.state_dir, std::move(problems));
-  return shown;
-}
-
-// The time of the page: now, or the end of the last job of an ended instance.
-Time as_of(const Shown& shown) {
-  if (shown.state_dir.empty()) return instance::wall_clock_ms();
-  Time last = 0;
-  for (const auto& job : shown.jobs)
-    last = std::max({last, job.t_submit, job.t_start, job.t_finish, job.t_inactive});
-  return last;
 }
 
 InstanceReport told_of(const std::string& path, std::vector<msg::JobRecord> jobs,
@@ -337,14 +184,14 @@ InstanceReport told_of(const std::string& path, std::vector<msg::JobRecord> jobs
 
 // The instance itself, then those below it.
 std::vector<InstanceReport> all_told(Shown& shown, Time now) {
-  std::string own = shown.jobs.empty() ? "/" : instance_with(shown.jobs.front());
+  std::string own = shown.jobs.empty() ? "/" : web::instance_of(shown.jobs.front().path);
   for (const auto& job : shown.jobs)
-    if (instance_with(job).size() < own.size()) own = instance_with(job);
+    if (web::instance_of(job.path).size() < own.size()) own = web::instance_of(job.path);
   std::map<std::string, std::vector<msg::JobRecord>> by_instance;
   std::map<std::string, std::pair<std::string, std::int64_t>> names_and_cores;
   for (auto& job : shown.jobs) {
     if (job.is_instance) names_and_cores[job.path] = {job.name, job.ncores};
-    by_instance[instance_with(job)].push_back(std::move(job));
+    by_instance[web::instance_of(job.path)].push_back(std::move(job));
   }
   std::vector<InstanceReport> all;
   all.push_back(told_of(own, std::move(by_instance[own]), shown.machine.cores, now));
@@ -382,16 +229,17 @@ ReportHead head_of_instance(const Shown& shown, const std::vector<InstanceReport
   head.note =
       "Jobs that run are shown as they are now. For a retried job only its last attempt is "
       "counted.";
-  if (own.averages)
+  if (std::any_of(all.begin(), all.end(), [](const auto& told) { return told.averages; }))
     head.note +=
-        " Arrays are drawn as a whole, with what their tasks held on average: there are too "
-        "many of these.";
+        " Some arrays are drawn as a whole, with what their tasks held on average, as there are "
+        "too many tasks or nobody here knows them any more; what failed in them is not among the "
+        "failures.";
   return head;
 }
 
 // Writes what was asked for: the page, trace events, or both.
 Status write_all(Shown& shown, const ReportArgs& args, std::ostream& out) {
-  const Time now = as_of(shown);
+  const Time now = shown.as_of();
   auto all = all_told(shown, now);
   if (all.front().part.jobs.empty())
     return fail(Errc::not_found, "no job has been submitted that could be shown");
@@ -442,11 +290,11 @@ int verb_report(Invocation& call) {
           [&args](const std::string& text) -> Status {
             const auto since = parse_since(text, instance::wall_clock_ms());
             if (!since) return tl::unexpected(since.error());
-            args.request.filter.since = *since;
+            args.filter.since = *since;
             return {};
           },
           "TIME", "jobs that are not over, or ended since: -2h, 18:30, 2026-12-24T18:30")
-      .option("--user", args.request.filter.user, "NAME", "jobs of this user")
+      .option("--user", args.filter.user, "NAME", "jobs of this user")
       .instance(call)
       .note(
           "What became of the jobs of the instance and of those below it, from its own records: "
@@ -465,14 +313,16 @@ int verb_report(Invocation& call) {
       .example("holon report ./state", "of an instance that has ended")
       .example("holon report --perfetto trace.json", "for ui.perfetto.dev");
   if (const auto code = parser.parse(call)) return *code;
-  args.request.all = true;
+  if (args.file == "-" && args.perfetto == "-")
+    return report(call, "report",
+                  {Errc::invalid_argument, "standard output is for one of -o and --perfetto", "-"});
   auto shown = Result<Shown>(Shown());
   if (args.state_dir.empty()) {
     auto client = connect_to_instance(call);
     if (!client) return report(call, "report", client.error());
-    shown = ask(*client, args);
+    shown = ask_instance(*client, args.filter);
   } else {
-    shown = read_ended(args);
+    shown = read_ended_instance(args.state_dir, args.filter);
   }
   if (!shown) return report(call, "report", shown.error());
   const auto damage = shown->damage;

@@ -9,7 +9,9 @@
 namespace holon::cli {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr Time kTopNow = 1'000'000;
 
@@ -75,6 +77,78 @@ TEST(TopScreen, HasJobsWithReasonsQueuesAndChildren) {
        {"/ here  easy  up, up 1h00m", "12 of 16 in use", "INSTANCES  2", "> /100", "QUEUES  2",
         "RUNNING  3", "WAITING  2", "the 4 processors it needs", "q: end"})
     EXPECT_THAT(text, HasSubstr(part));
+}
+
+// An array of three tasks of which so many run, in the second of two queues.
+msg::JobRecord top_array(std::uint64_t id, std::uint64_t running) {
+  msg::JobRecord array = top_job(id, running > 0 ? "RUN" : "SCHED", 1);
+  array.name = "array";
+  array.queue = "sweeps";
+  array.array = id;
+  array.tasks = 3;
+  array.tasks_running = running;
+  array.tasks_pending = 3 - running;
+  return array;
+}
+msg::JobRecord top_task(std::uint64_t id, std::uint64_t array) {
+  msg::JobRecord task = top_job(id, "RUN", 1);
+  task.name = "task";
+  task.queue = "sweeps";
+  task.array = array;
+  task.index = id - array;
+  return task;
+}
+
+TEST(TopScreen, AnArrayWaitsForAsLongAsATaskOfItDoes) {
+  web::Model model = top_model(1, 0, 0);
+  const auto shown = [&](std::uint64_t running) {
+    std::vector<msg::JobRecord> jobs = {top_array(50, running)};
+    for (std::uint64_t i = 1; i <= running; ++i) jobs.push_back(top_task(50 + i, 50));
+    model.take_jobs("/", jobs, kTopNow);
+    return text_of(top_screen(model, view_of(80, 24)));
+  };
+  const std::string begun = shown(1);
+  EXPECT_THAT(begun, HasSubstr("RUNNING  2"));
+  EXPECT_THAT(begun, HasSubstr("WAITING  1"));
+  EXPECT_THAT(begun, ContainsRegex("sweeps +1 running 2 waiting"));
+  const std::string all_run = shown(3);
+  EXPECT_THAT(all_run, HasSubstr("RUNNING  4"));
+  EXPECT_THAT(all_run, HasSubstr("WAITING  0"));
+  EXPECT_THAT(all_run, ContainsRegex("sweeps +3 running 0 waiting"));
+  EXPECT_THAT(all_run, Not(HasSubstr("3 running, ")));
+}
+
+TEST(TopScreen, AnArrayRunsWhereItsTasksAreNotKnown) {
+  web::Model model = top_model(1, 0, 0);
+  model.take_jobs("/", {top_array(50, 3)}, kTopNow);
+  const std::string text = text_of(top_screen(model, view_of(80, 24)));
+  EXPECT_THAT(text, HasSubstr("RUNNING  2"));
+  EXPECT_THAT(text, ContainsRegex("array .* 3 running"));
+  EXPECT_THAT(text, HasSubstr("WAITING  0"));
+}
+
+TEST(TopScreen, SaysThatTheConnectionIsLost) {
+  auto view = view_of(80, 24);
+  view.connected = false;
+  EXPECT_THAT(text_of(top_screen(top_model(1, 1, 0), view)), HasSubstr("no connection"));
+}
+
+TEST(TopOnce, IsWholeOnceTheInstanceHasToldOfItsResources) {
+  web::Model model = top_model(0, 0, 0);
+  EXPECT_FALSE(is_told(model, "/"));
+  EXPECT_FALSE(is_told(model, "/7"));
+  model.take_resources("/", {});  // it has none
+  EXPECT_TRUE(is_told(model, "/"));
+}
+
+TEST(TopOnce, OfAnInstanceThatHasToldNothingIsAnError) {
+  const auto none = top_once(web::Model(), view_of(80, 24));
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, Errc::timed_out);
+  const auto some = top_once(top_model(1, 1, 0), view_of(80, 24));
+  ASSERT_TRUE(some);
+  EXPECT_THAT(*some, HasSubstr("WAITING  1"));
+  EXPECT_THAT(*some, Not(HasSubstr("q: end")));
 }
 
 TEST(TopScreen, FitsEveryTerminal) {

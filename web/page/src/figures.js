@@ -2,8 +2,8 @@
 import uPlot from 'uplot';
 import { Component } from 'preact';
 import { html } from './html.js';
-import { axisTicks, clock, count, duration, number, stateClass, stateWord, tickText } from './format.js';
-import { curves, isOver, isRunning, records } from './frozen.js';
+import { axisTicks, clock, count, duration, isOver, number, stateClass, stateWord, tickText } from './format.js';
+import { curves, isRunning, records, runsOf } from './frozen.js';
 import { others } from './time.js';
 
 const hours = ms => { const h = ms / 3600000; return h >= 100 ? number(Math.round(h)) : h >= 1 ? h.toFixed(1) : h.toFixed(h < .01 ? 4 : 2); };
@@ -13,9 +13,9 @@ const outcomes = ['COMPLETED', 'FAILED', 'TIMEOUT', 'CANCELED', 'REJECTED', 'RUN
 function totals(part) {
   const sums = new Map(outcomes.map(state => [state, { jobs: 0, used: 0 }]));
   for (const job of part.jobs) {
-    const sum = sums.get(isOver(job) ? job.state : isRunning(job) ? 'RUN' : 'SCHED') || sums.get('SCHED');
+    const sum = sums.get(isOver(job.state) ? job.state : isRunning(job) ? 'RUN' : 'SCHED') || sums.get('SCHED');
     sum.jobs++;
-    if (job.start) sum.used += job.cores * ((job.end || records.now) - job.start);
+    for (const run of runsOf(job)) sum.used += job.cores * (run.end - run.start);
   }
   return [...sums].filter(([, sum]) => sum.jobs);
 }

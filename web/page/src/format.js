@@ -44,6 +44,9 @@ export function tickText(time, step, withDay) {
   return withDay && day !== new Date().toLocaleDateString('sv') ? `${day} ${text}` : text;
 }
 
+// The path of the instance that has a job, or another instance; null of the root.
+export const parent = path => path === '/' ? null : path.slice(0, path.lastIndexOf('/')) || '/';
+
 export const number = n => n.toLocaleString('en');
 export const count = (n, word) => `${number(n)} ${word}${n === 1 ? '' : 's'}`;
 

@@ -3,6 +3,7 @@ import { effect } from '@preact/signals-core';
 import { Component, render } from 'preact';
 import { html } from './html.js';
 import { Figures } from './figures.js';
+import { parent } from './format.js';
 import { records } from './frozen.js';
 import { Detail, Status, Tree } from './panels.js';
 import { Failures, Filter, Queue, jobAt, listed, showLine, whenListChanges } from './queue.js';
@@ -75,7 +76,7 @@ const actions = {
   g: () => document.getElementById('time').focus(), t: () => document.querySelector('#tree .here, #tree button')?.focus(),
   r: () => state.next(state.rows, state.rowChoices), c: () => state.next(state.colour, state.colourChoices),
   '+': () => view.zoomAt(middle(), .7), '-': () => view.zoomAt(middle(), 1.4), ArrowLeft: () => move(-.2), ArrowRight: () => move(.2), n: () => view.zoom(0),
-  Backspace: () => { const above = state.parent(state.at.value); if (above && state.instances.value.has(above)) state.open(above); },
+  Backspace: () => { const above = parent(state.at.value); if (above && state.instances.value.has(above)) state.open(above); },
   Escape: () => { state.help.value = false; state.choose(null); document.activeElement?.blur(); }, '?': () => { state.help.value = !state.help.value; },
 };
 addEventListener('keydown', event => {

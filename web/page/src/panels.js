@@ -1,9 +1,9 @@
 // The status line (A), the tree (B) and what is selected (D).
 import { html } from './html.js';
-import { clock, count, duration, isBad, isOver, number, stateClass, stateWord } from './format.js';
+import { clock, count, duration, isBad, isOver, number, parent, stateClass, stateWord } from './format.js';
 import { Answers } from './figures.js';
 import { partAt, records } from './frozen.js';
-import { ask, at, change, choose, instances, line, mayWrite, now, open, parent, said, selected, tick, version } from './state.js';
+import { ask, at, change, choose, instances, line, mayWrite, now, open, said, selected, tick, version } from './state.js';
 
 const percent = (part, whole) => whole > 0 ? Math.max(0, Math.min(100, part / whole * 100)) : 0;
 

@@ -48,7 +48,6 @@ export const next = (choice, choices) => { choice.value = choices[(choices.index
 export function open(path) {
   batch(() => { at.value = path; selected.value = null; });
 }
-export const parent = path => path === '/' ? null : path.slice(0, path.lastIndexOf('/')) || '/';
 
 function take(state) {
   const known = state.anew ? new Map() : new Map(instances.value);

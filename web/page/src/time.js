@@ -6,8 +6,8 @@ import { ask, at, choose, colour, filter, instances, now, rows, version } from '
 import { axisTicks, clock, count, duration, tickText } from './format.js';
 
 const kLeft = 96, kRight = 44, kMargin = 1;  // windows that are loaded beside the one that is seen
-const kinds = ['', 'planned, until its limit', 'reserved', 'waits', 'advance reservation', 'with a child instance'];
-const ran = 0, planned = 1, reserved = 2, waited = 3, advance = 4, given = 5;
+const kinds = ['', 'planned, until its limit', 'reserved', 'waits', 'advance reservation', 'with a child instance', 'lost: another job took its place'];
+const ran = 0, planned = 1, reserved = 2, waited = 3, advance = 4, given = 5, lost = 6;
 const kDay = 86400000, kShortest = 2000;  // ms
 
 // By colour scheme: outcomes have names, other meanings the places of a palette.
@@ -44,7 +44,7 @@ export class TimeView {
     const { width, top, bottom } = this.size();
     this.curves.setSize({ width, height: top });
     this.chart.setSize({ width, height: bottom });
-    this.load();
+    requestAnimationFrame(() => this.load());  // uPlot has its new size only then
   }
 
   build() {
@@ -196,7 +196,7 @@ export class TimeView {
       if (look !== before) {
         before = look;
         ctx.globalAlpha = kind === planned ? .28 : kind === advance ? .25 : kind === given ? .18 : d.band > 1 ? .25 + .75 * level / 8 : 1;
-        ctx.fillStyle = ctx.strokeStyle = kind === waited || kind === advance ? p.waiting : kind === reserved ? p.text : colourOf(d.colours, index);
+        ctx.fillStyle = ctx.strokeStyle = kind === waited || kind === advance || kind === lost ? p.waiting : kind === reserved ? p.text : colourOf(d.colours, index);
       }
       if (kind === reserved) {
         ctx.setLineDash([3 * devicePixelRatio, 2 * devicePixelRatio]);
