@@ -130,7 +130,7 @@ for file in $wanted; do
 done
 
 for file in $wanted; do
-  { [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; } && ! has_line "$old_files" "$file" || continue
+  if has_line "$old_files" "$file" || ! { [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; }; then continue; fi
   echo "install.sh: $prefix/$file is there, and this script has not put it there; nothing was changed. Remove it, or take another --prefix" >&2
   exit 1
 done
