@@ -6,9 +6,10 @@ for every 5 ms meanwhile. Of each request: how long it takes, processor time of 
 99th percentile and the most of those listings, in ms. A listing that was due while an earlier one waited counts with the time that it
 would have waited, so that one long turn of the broker is not one slow listing of many.
 
---only: requests whose names match a regular expression. --size: a share of the sizes, 0.1 for a tenth. Exit code 1: a 99th percentile is above --most.
+--only: requests whose names match a regular expression. --size: a share of the sizes, 0.1 for a tenth. Exit code 1: a 99th percentile is above --most,
+a request failed or took longer than 150 s, or none matched.
 """
-import argparse, json, multiprocessing, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
+import argparse, contextlib, json, multiprocessing, os, re, shutil, signal, statistics, subprocess, sys, tempfile, time
 
 EVERY = 0.005  # s between two listings
 LONGEST = 150  # s for one request, with what is made for it
@@ -26,12 +27,16 @@ class Instance:
     def __init__(self, binary, conf, shape):
         self.dir = tempfile.mkdtemp(prefix="holon-largest-")
         self.holon = f"{self.dir}/holon"  # a name of its own for this instance's processes
-        os.link(binary, self.holon) if os.stat(binary).st_dev == os.stat(self.dir).st_dev else shutil.copy(binary, self.holon)
         self.env = {"PATH": "/usr/bin:/bin", "HOME": self.dir, "TMPDIR": self.dir, "XDG_RUNTIME_DIR": self.dir}
         words = ["start", "--bg", "--state-dir", f"{self.dir}/state", "--resources", shape]
-        self.uri = self.ask(*words, *(word for key in conf for word in ("--conf", key))).strip()
-        self.env["HOLON_URI"] = self.uri
-        self.broker = self.find("broker")
+        try:
+            shutil.copy(binary, self.holon)
+            self.uri = self.ask(*words, *(word for key in conf for word in ("--conf", key))).strip()
+            self.env["HOLON_URI"] = self.uri
+            self.broker = self.find("broker")
+        except BaseException:
+            self.end()
+            raise
 
     def find(self, role):
         for name in filter(str.isdigit, os.listdir("/proc")):
@@ -73,7 +78,8 @@ class Instance:
             before = now
 
     def end(self):
-        subprocess.run([self.holon, "shutdown", "--now"], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run([self.holon, "shutdown"], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LONGEST)
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
@@ -110,21 +116,33 @@ def waits_between(seen, begin, end):
     return sorted(wait * 1e3 for wait in waits) or [0.0]
 
 
-def measure(instance, work, python):
+# A process that lists, and its pipe; where the request fails it is ended, too.
+@contextlib.contextmanager
+def listening(instance, python):
     ours, theirs = multiprocessing.Pipe()
     listener = multiprocessing.Process(target=listen, args=(instance.uri, python, theirs), daemon=True)
     listener.start()
     theirs.close()
-    ours.recv()
-    instance.settle()
-    before, begin = instance.processor_time(), time.monotonic()
-    work()
-    took = time.monotonic() - begin
-    instance.settle()
-    used, end = instance.processor_time() - before, time.monotonic()
-    ours.send("end")
-    waits = waits_between(ours.recv(), begin, end)
-    listener.join()
+    try:
+        ours.recv()
+        yield ours
+        listener.join()
+    finally:
+        listener.kill()
+        listener.join()
+        ours.close()
+
+
+def measure(instance, work, python):
+    with listening(instance, python) as pipe:
+        instance.settle()
+        before, begin = instance.processor_time(), time.monotonic()
+        work()
+        took = time.monotonic() - begin
+        instance.settle()
+        used, end = instance.processor_time() - before, time.monotonic()
+        pipe.send("end")
+        waits = waits_between(pipe.recv(), begin, end)
     return {"took": took * 1e3, "broker": used, "median": statistics.median(waits), "p99": waits[int(len(waits) * 0.99)], "most": waits[-1]}
 
 
@@ -346,10 +364,10 @@ def drain_easy(instance, size):
 @request("jobs --all of 100,000")
 def list_all(instance, size):
     many(instance, int(100_000 * size), *HELD)
-    return lambda: instance.look("jobs", "--json")
+    return lambda: instance.look("jobs", "--all", "--json")
 
 
-@request("jobs --tasks of a million that are over")
+@request("jobs --tasks of 300,000 that are over")
 def list_tasks(instance, size):
     instance.ask("cancel", str(instance.submit(*HELD, "--array", f"1-{int(300_000 * size)}", "true")))
     return lambda: instance.look("jobs", "--all", "--tasks", "--json")
@@ -526,6 +544,33 @@ def reload_config(instance, size):
     return lambda: by_python(instance, "config.reload")
 
 
+# Measures one request; None: it failed, which is told in its line. Its instance is ended in any case.
+def run(entry, binary, options):
+    name, conf, shape, function = entry
+    instance = None
+    try:
+        signal.alarm(LONGEST)
+        instance = Instance(binary, conf, shape)
+        instance.submit(*HELD, "true")  # job 1, which is listed meanwhile
+        found = measure(instance, function(instance, options.size), options.python)
+        print(f"{name:64} {found['took']:9.0f} {found['broker']:9.0f} {found['median']:7.1f} {found['p99']:8.1f} {found['most']:8.1f}", flush=True)
+        return found
+    except (Exception, SystemExit) as error:
+        print(f"{name:64} FAILED: {str(error)[:160]}", flush=True)
+    finally:
+        signal.alarm(0)
+        if instance:
+            instance.end()
+
+
+# Why the exit code is not 0; "": it is.
+def fault_of(results, most):
+    if not results:
+        return "no request has that name"
+    failed = [f"{name}: failed" for name, found in results.items() if not found]
+    return "; ".join(failed + [f"{name}: above {most:g} ms" for name, found in results.items() if found and 0 < most < found["p99"]])
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     here = os.path.dirname(os.path.abspath(__file__))
@@ -536,34 +581,18 @@ def main():
     parser.add_argument("--most", type=float, default=0)
     parser.add_argument("--python", default=f"{here}/../build/release/python")
     options = parser.parse_args()
-    binary = os.path.realpath(options.binary)
-    python = options.python
-    sys.path.insert(0, python)
+    sys.path.insert(0, options.python)
     print(f"{'request':64} {'took ms':>9} {'broker ms':>9} {'median':>7} {'p99':>8} {'most':>8}")
-    results = {}
 
     def give_up(*_):
         raise TimeoutError(f"not done in {LONGEST} s")
     signal.signal(signal.SIGALRM, give_up)
-    for name, conf, shape, function in REQUESTS:
-        if not re.search(options.only, name):
-            continue
-        instance = Instance(binary, conf, shape)
-        try:
-            signal.alarm(LONGEST)
-            instance.submit(*HELD, "true")  # job 1, which is listed meanwhile
-            work = function(instance, options.size)
-            found = results[name] = measure(instance, work, python)
-            print(f"{name:64} {found['took']:9.0f} {found['broker']:9.0f} {found['median']:7.1f} {found['p99']:8.1f} {found['most']:8.1f}", flush=True)
-        except Exception as error:
-            print(f"{name:64} {str(error)[:160]}", flush=True)
-        finally:
-            signal.alarm(0)
-            instance.end()
+    results = {entry[0]: run(entry, os.path.realpath(options.binary), options) for entry in REQUESTS if re.search(options.only, entry[0])}
     if options.json:
         with open(options.json, "w") as file:
-            json.dump(results, file, indent=1)
-    sys.exit(any(0 < options.most < found["p99"] for found in results.values()))
+            json.dump({name: found for name, found in results.items() if found}, file, indent=1)
+    fault = fault_of(results, options.most)
+    sys.exit(f"largest.py: {fault}" if fault else 0)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,10 @@ pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(libedit REQUIRED IMPORTED_TARGET libedit)
 # Its headers: the library is loaded where a job asks for it.
-pkg_check_modules(pmix QUIET pmix)
+option(HOLON_PMIX "Serve jobs of Open MPI, where the headers of PMIx are found" ON)
+if(HOLON_PMIX)
+  pkg_check_modules(pmix QUIET pmix)
+endif()
 # Compiled as C++: its errors are exceptions, which unwind what they pass.
 pkg_check_modules(lua REQUIRED IMPORTED_TARGET lua5.4-c++)
 find_package(msgpack REQUIRED)

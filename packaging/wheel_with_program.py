@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wheel_with_program.py PURE-WHEEL TREE FOLDER - the wheel with the static program, its man pages and completions in it.
+"""wheel_with_program.py PURE-WHEEL TREE FOLDER - the wheel with the static program, its man pages, completions and licences in it.
 
 TREE has bin/holon and share/. `pip install` puts data/scripts into bin and data/data below the prefix. The program needs a
 Linux of its processor and no library of it: the wheel says it is good for every C library.
@@ -13,6 +13,7 @@ import time
 import zipfile
 
 SHARED = ("share/man", "share/bash-completion", "share/zsh", "share/fish")
+LICENCES = ("LICENSE", "LICENCES.md", "NOTICES")
 
 
 def tags():
@@ -20,8 +21,10 @@ def tags():
     return ["py3-none-manylinux2014_" + machine, "py3-none-musllinux_1_1_" + machine]
 
 
-def files_of(tree, data):
+def files_of(tree, data, info):
     """The names in the wheel of the files of `tree` that belong into it, with their paths."""
+    for name in LICENCES:
+        yield info + "/" + name, os.path.join(tree, "share/doc/holon", name)
     yield data + "/scripts/holon", os.path.join(tree, "bin", "holon")
     for top in SHARED:
         for folder, _, names in os.walk(os.path.join(tree, top)):
@@ -49,7 +52,7 @@ def main(pure, tree, folder):
         for name in archive.namelist():
             entries[name] = (archive.read(name), 0o644)
     entries[info + "/WHEEL"] = (described(entries[info + "/WHEEL"][0].decode()).encode(), 0o644)
-    for name, path in files_of(tree, base + ".data"):
+    for name, path in files_of(tree, base + ".data", info):
         with open(path, "rb") as file:
             entries[name] = (file.read(), 0o755 if name.endswith("/scripts/holon") else 0o644)
     record = info + "/RECORD"

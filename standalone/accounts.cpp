@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/whole_file.hpp"
+#include "standalone/remembered.hpp"
 
 namespace holon::standalone {
 namespace {
@@ -46,21 +46,44 @@ std::optional<Entry> entry_in(const std::string& lines,
   return std::nullopt;
 }
 
-std::string text_of(const Sources& sources, const char* file) {
-  auto text = read_regular_file(sources.etc + "/" + file, kMostOfFile);
-  return text ? std::move(*text) : std::string();
+GetentAnswer ask(const Sources& sources, const std::string& database, const std::string& key) {
+  return sources.remembered != nullptr ? sources.remembered->ask(sources, database, key)
+                                       : ask_getent(sources, database, key);
 }
 
 // getent takes digits for a number, where a name may be meant: its answer is looked at, too.
 template <typename Entry>
-std::optional<Entry> find_entry(const Sources& sources, const char* database,
-                                const std::string& key,
-                                std::optional<Entry> (*read)(const std::string&),
-                                const std::function<bool(const Entry&)>& is_meant) {
-  if (auto found = entry_in(text_of(sources, database), read, is_meant)) return found;
-  if (!has_services(sources, database)) return std::nullopt;
-  const auto answer = ask_getent(sources, database, key);
-  return answer ? entry_in(*answer, read, is_meant) : std::nullopt;
+Result<std::optional<Entry>> find_entry(const Sources& sources, const char* database,
+                                        const std::string& key,
+                                        std::optional<Entry> (*read)(const std::string&),
+                                        const std::function<bool(const Entry&)>& is_meant) {
+  const auto lines = text_of_file(sources, database, kMostOfFile);
+  if (!lines) return tl::unexpected(lines.error());
+  if (auto found = entry_in(*lines, read, is_meant)) return found;
+  const auto more = has_services(sources, database);
+  if (!more) return tl::unexpected(more.error());
+  if (!*more) return std::nullopt;
+  const auto answer = ask(sources, database, key);
+  if (!answer) return tl::unexpected(answer.error());
+  return *answer ? entry_in(**answer, read, is_meant) : std::nullopt;
+}
+
+// The groups that the user is a member of beside those of the file; empty where there is only that.
+Result<std::vector<gid_t>> groups_of_services(const Sources& sources, const std::string& user) {
+  std::vector<gid_t> ids;
+  const auto groups = has_services(sources, "group");
+  if (!groups) return tl::unexpected(groups.error());
+  const auto own = has_services(sources, "initgroups");
+  if (!own) return tl::unexpected(own.error());
+  if (!*groups && !*own) return ids;
+  const auto answer = ask(sources, "initgroups", user);
+  if (!answer) return tl::unexpected(answer.error());
+  std::istringstream words(answer->value_or(""));
+  std::string word;
+  if (!(words >> word) || word != user) return ids;
+  for (gid_t id = 0; words >> word;)
+    if (read_number(word, id)) ids.push_back(id);
+  return ids;
 }
 
 }  // namespace
@@ -91,50 +114,52 @@ std::optional<Group> read_group(const std::string& line) {
   return group;
 }
 
-std::optional<User> user_named(const Sources& sources, const std::string& name) {
+FoundUser user_named(const Sources& sources, const std::string& name) {
   return find_entry<User>(sources, "passwd", name, read_user,
                           [&](const User& user) { return user.name == name; });
 }
 
-std::optional<User> user_numbered(const Sources& sources, uid_t uid) {
+FoundUser user_numbered(const Sources& sources, uid_t uid) {
   return find_entry<User>(sources, "passwd", std::to_string(uid), read_user,
                           [&](const User& user) { return user.uid == uid; });
 }
 
-std::optional<Group> group_named(const Sources& sources, const std::string& name) {
+FoundGroup group_named(const Sources& sources, const std::string& name) {
   return find_entry<Group>(sources, "group", name, read_group,
                            [&](const Group& group) { return group.name == name; });
 }
 
-std::optional<Group> group_numbered(const Sources& sources, gid_t gid) {
+FoundGroup group_numbered(const Sources& sources, gid_t gid) {
   return find_entry<Group>(sources, "group", std::to_string(gid), read_group,
                            [&](const Group& group) { return group.gid == gid; });
 }
 
-std::vector<gid_t> groups_of(const Sources& sources, const std::string& user, gid_t primary) {
+Result<std::vector<gid_t>> groups_of(const Sources& sources, const std::string& user,
+                                     gid_t primary) {
   std::vector<gid_t> ids = {primary};
   const auto add = [&ids](gid_t id) {
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   };
-  std::istringstream lines(text_of(sources, "group"));
+  const auto text = text_of_file(sources, "group", kMostOfFile);
+  if (!text) return tl::unexpected(text.error());
+  std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     const auto group = read_group(line);
     if (group &&
         std::find(group->members.begin(), group->members.end(), user) != group->members.end())
       add(group->gid);
   }
-  if (!has_services(sources, "group") && !has_services(sources, "initgroups")) return ids;
-  std::istringstream answer(ask_getent(sources, "initgroups", user).value_or(""));
-  std::string word;
-  if (!(answer >> word) || word != user) return ids;
-  for (gid_t id = 0; answer >> word;)
-    if (read_number(word, id)) add(id);
+  const auto others = groups_of_services(sources, user);
+  if (!others) return tl::unexpected(others.error());
+  for (const gid_t id : *others) add(id);
   return ids;
 }
 
-std::vector<User> users_of_file(const Sources& sources) {
+Result<std::vector<User>> users_of_file(const Sources& sources) {
   std::vector<User> users;
-  std::istringstream lines(text_of(sources, "passwd"));
+  const auto text = text_of_file(sources, "passwd", kMostOfFile);
+  if (!text) return tl::unexpected(text.error());
+  std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);)
     if (auto user = read_user(line)) users.push_back(std::move(*user));
   return users;

@@ -2,8 +2,11 @@
 // the C library: first /etc/passwd and /etc/group, then getent, where nsswitch.conf names other
 // services.
 //
-// Nothing is remembered from call to call. A user of a service stands behind one of the same name
-// in a file, whatever the order in nsswitch.conf.
+// Files are read at each call; what getent says is remembered where Sources has a place for it. A
+// user of a service stands behind one of the same name in a file, whatever the order in
+// nsswitch.conf.
+//
+// Errors of all of these: it could not be asked (GetentAnswer), or a file could not be read.
 #pragma once
 #include <sys/types.h>
 
@@ -35,15 +38,18 @@ std::optional<User> read_user(const std::string& line);
 std::optional<Group> read_group(const std::string& line);
 
 // nullopt: there is none.
-std::optional<User> user_named(const Sources& sources, const std::string& name);
-std::optional<User> user_numbered(const Sources& sources, uid_t uid);
-std::optional<Group> group_named(const Sources& sources, const std::string& name);
-std::optional<Group> group_numbered(const Sources& sources, gid_t gid);
+using FoundUser = Result<std::optional<User>>;
+using FoundGroup = Result<std::optional<Group>>;
+FoundUser user_named(const Sources& sources, const std::string& name);
+FoundUser user_numbered(const Sources& sources, uid_t uid);
+FoundGroup group_named(const Sources& sources, const std::string& name);
+FoundGroup group_numbered(const Sources& sources, gid_t gid);
 
 // `primary`, and then the groups that the user is a member of, each once.
-std::vector<gid_t> groups_of(const Sources& sources, const std::string& user, gid_t primary);
+Result<std::vector<gid_t>> groups_of(const Sources& sources, const std::string& user,
+                                     gid_t primary);
 
 // The users of the file passwd, in its order.
-std::vector<User> users_of_file(const Sources& sources);
+Result<std::vector<User>> users_of_file(const Sources& sources);
 
 }  // namespace holon::standalone

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <sstream>
 
 #include "base/whole_file.hpp"
@@ -40,25 +41,28 @@ class End {
   int fd_;
 };
 
-// Reads to the end of the stream. False: it takes too long, or has too much.
-bool read_answer(int fd, Clock::time_point deadline, std::string& text) {
+// Reads to the end of the stream.
+Result<std::string> read_answer(int fd, Duration patience) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(patience);
+  std::string text;
   std::array<char, 4096> bytes;
   while (text.size() < kMostOfAnswer) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
+    if (left <= 0) return fail(Errc::timed_out, "no answer in " + std::to_string(patience) + " ms");
     pollfd one{fd, POLLIN, 0};
     if (poll(&one, 1, static_cast<int>(left)) <= 0) continue;
     const auto n = read(fd, bytes.data(), bytes.size());
-    if (n == 0) return true;
+    if (n == 0) return text;
     if (n > 0) text.append(bytes.data(), static_cast<std::size_t>(n));
-    if (n < 0 && errno != EINTR && errno != EAGAIN) return false;
+    if (n < 0 && errno != EINTR && errno != EAGAIN) return system_error("read");
   }
-  return false;
+  return fail(Errc::out_of_range,
+              "an answer of more than " + std::to_string(kMostOfAnswer) + " bytes");
 }
 
 // Starts it with no signal blocked or ignored, and with nothing of this process's environment.
-pid_t start(std::vector<std::string> words, int output) {
+Result<pid_t> start(std::vector<std::string> words, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -79,51 +83,71 @@ pid_t start(std::vector<std::string> words, int output) {
   std::string path = "PATH=/usr/bin:/bin", locale = "LC_ALL=C";
   std::array<char*, 3> environment = {path.data(), locale.data(), nullptr};
   pid_t pid = -1;
-  if (posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(),
-                  environment.data()) != 0)
-    pid = -1;
+  const int error =
+      posix_spawn(&pid, arguments[0], &actions, &attributes, arguments.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return fail(Errc::system, std::strerror(error));
   return pid;
 }
 
-// Who has told the kernel to reap by itself gets no exit code: then the text is all there is.
-bool has_succeeded(pid_t pid) {
+// True: it has found the key; false: it says that it has not, or that it does not know the
+// database, by an exit code of getent(1). Who has told the kernel to reap by itself gets no exit
+// code: then the text is all there is.
+Result<bool> has_found(pid_t pid) {
+  constexpr int kLastOwnCode = 3;
   int status = 0;
-  for (;;) {
-    if (waitpid(pid, &status, 0) == pid) return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    if (errno != EINTR) return errno == ECHILD;
-  }
+  while (waitpid(pid, &status, 0) != pid)
+    if (errno != EINTR) return errno == ECHILD ? Result<bool>(true) : system_error("waitpid");
+  if (WIFEXITED(status) && WEXITSTATUS(status) <= kLastOwnCode) return WEXITSTATUS(status) == 0;
+  return fail(Errc::system, WIFEXITED(status)
+                                ? "exit code " + std::to_string(WEXITSTATUS(status))
+                                : "ended by signal " + std::to_string(WTERMSIG(status)));
+}
+
+GetentAnswer ask_program(const std::string& program, const Sources& sources,
+                         const std::string& database, const std::string& key) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return system_error("pipe");
+  const End input(ends[0]);
+  End output(ends[1]);
+  const auto pid = start({program, database, key}, output.fd());
+  output.close_now();
+  if (!pid) return tl::unexpected(pid.error());
+  auto text = read_answer(input.fd(), sources.patience);
+  if (!text) kill(*pid, SIGKILL);
+  const auto found = has_found(*pid);
+  if (!text) return tl::unexpected(text.error());
+  if (!found) return tl::unexpected(found.error());
+  if (!*found || text->empty()) return std::nullopt;
+  return std::optional(std::move(*text));
 }
 
 }  // namespace
 
-std::optional<std::string> ask_getent(const Sources& sources, const std::string& database,
-                                      const std::string& key) {
+GetentAnswer ask_getent(const Sources& sources, const std::string& database,
+                        const std::string& key) {
   // A key with a dash in front would be an option of it, and one with a line's end two answers.
   if (key.empty() || key[0] == '-' || key.find('\n') != std::string::npos) return std::nullopt;
   const auto program =
       std::find_if(sources.getent.begin(), sources.getent.end(),
                    [](const auto& place) { return access(place.c_str(), X_OK) == 0; });
   if (program == sources.getent.end()) return std::nullopt;
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-  const End input(ends[0]);
-  End output(ends[1]);
-  const pid_t pid = start({*program, database, key}, output.fd());
-  output.close_now();
-  if (pid < 0) return std::nullopt;
-  std::string text;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(sources.patience);
-  const bool is_whole = read_answer(input.fd(), deadline, text);
-  if (!is_whole) kill(pid, SIGKILL);
-  if (!has_succeeded(pid) || !is_whole || text.empty()) return std::nullopt;
+  auto answer = ask_program(*program, sources, database, key);
+  if (!answer) answer.error().where = *program + " " + database + " " + key;
+  return answer;
+}
+
+Result<std::string> text_of_file(const Sources& sources, const std::string& name,
+                                 std::size_t most) {
+  auto text = read_regular_file(sources.etc + "/" + name, most);
+  if (!text && text.error().code == Errc::not_found) return std::string();
   return text;
 }
 
-bool has_services(const Sources& sources, const std::string& database) {
-  const auto text = read_regular_file(sources.etc + "/nsswitch.conf", kMostOfSwitch);
-  if (!text) return false;
+Result<bool> has_services(const Sources& sources, const std::string& database) {
+  const auto text = text_of_file(sources, "nsswitch.conf", kMostOfSwitch);
+  if (!text) return tl::unexpected(text.error());
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     line.resize(std::min(line.find('#'), line.size()));

@@ -8,8 +8,6 @@
 #include <charconv>
 #include <sstream>
 
-#include "base/whole_file.hpp"
-
 namespace holon::standalone {
 namespace {
 
@@ -42,11 +40,12 @@ bool is_named(std::istringstream& names, const std::string& host) {
   return false;
 }
 
-std::vector<HostAddress> addresses_in_file(const Sources& sources, const std::string& host,
-                                           int family) {
+Result<std::vector<HostAddress>> addresses_in_file(const Sources& sources, const std::string& host,
+                                                   int family) {
   std::vector<HostAddress> found;
-  const auto text = read_regular_file(sources.etc + "/hosts", kMostOfHosts);
-  std::istringstream lines(text ? *text : std::string());
+  const auto text = text_of_file(sources, "hosts", kMostOfHosts);
+  if (!text) return tl::unexpected(text.error());
+  std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     line.resize(std::min(line.find('#'), line.size()));
     std::istringstream words(line);
@@ -74,21 +73,25 @@ std::vector<HostAddress> numeric_address(const std::string& text) {
   return address.scope == 0 ? std::vector<HostAddress>() : std::vector<HostAddress>{address};
 }
 
-std::vector<HostAddress> addresses_of(const Sources& sources, const std::string& host, int family) {
-  std::vector<HostAddress> found;
+Result<std::vector<HostAddress>> addresses_of(const Sources& sources, const std::string& host,
+                                              int family) {
+  std::vector<HostAddress> numbers;
   if (!numeric_address(host).empty()) {
-    add_if(found, host, family);
-    return found;
+    add_if(numbers, host, family);
+    return numbers;
   }
-  found = addresses_in_file(sources, host, family);
-  if (!found.empty()) return found;
+  auto found = addresses_in_file(sources, host, family);
+  if (!found || !found->empty()) return found;
   // A line is "ADDRESS STREAM NAME", and the same for other kinds of sockets.
-  std::istringstream lines(ask_getent(sources, database_of(family), host).value_or(""));
+  const auto answer = ask_getent(sources, database_of(family), host);
+  const bool is_localhost = strcasecmp(host.c_str(), "localhost") == 0;
+  if (!answer && !is_localhost) return tl::unexpected(answer.error());
+  std::istringstream lines(answer ? answer->value_or("") : "");
   for (std::string line; std::getline(lines, line);)
-    add_if(found, line.substr(0, line.find_first_of(" \t")), family);
+    add_if(*found, line.substr(0, line.find_first_of(" \t")), family);
   // This name needs no file and no server (RFC 6761).
-  if (found.empty() && strcasecmp(host.c_str(), "localhost") == 0)
-    for (const char* const number : {"::1", "127.0.0.1"}) add_if(found, number, family);
+  if (found->empty() && is_localhost)
+    for (const char* const number : {"::1", "127.0.0.1"}) add_if(*found, number, family);
   return found;
 }
 

@@ -24,7 +24,9 @@ struct HostAddress {
 std::vector<HostAddress> numeric_address(const std::string& text);
 
 // The addresses of `host`, those that are tried first in front. `family`: AF_INET, AF_INET6 or
-// AF_UNSPEC for both. None: there is no such host.
-std::vector<HostAddress> addresses_of(const Sources& sources, const std::string& host, int family);
+// AF_UNSPEC for both. None: there is no such host. Errors: it could not be asked (GetentAnswer), or
+// /etc/hosts could not be read.
+Result<std::vector<HostAddress>> addresses_of(const Sources& sources, const std::string& host,
+                                              int family);
 
 }  // namespace holon::standalone

@@ -4,6 +4,9 @@
 #include <pwd.h>
 
 #include <cerrno>
+#include <cstring>
+
+#include "base/names.hpp"
 
 namespace holon::starter {
 namespace {
@@ -21,6 +24,9 @@ Result<Account> look_up(const std::string& name) {
     buffer.resize(buffer.size() * 2);
     error = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   }
+  if (found == nullptr && could_not_ask(error))
+    return fail(Errc::system,
+                "user \"" + name + "\" could not be asked for: " + std::strerror(error));
   if (found == nullptr || name != entry.pw_name)
     return fail(Errc::not_found, "there is no user \"" + name + "\" on this machine");
   return Account{name, entry.pw_dir, entry.pw_shell, entry.pw_uid, entry.pw_gid, {}};

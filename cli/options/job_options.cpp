@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <functional>
@@ -15,6 +16,7 @@
 #include <ostream>
 #include <set>
 
+#include "base/names.hpp"
 #include "base/text/utf8.hpp"
 #include "cli/options/constraints.hpp"
 #include "cli/options/dependencies.hpp"
@@ -219,9 +221,12 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
           "TIME", "not before +30m, 18:30, 2026-12-24 (0:00) or 2026-12-24T18:30");
 }
 
-std::string group_name(gid_t id) {
-  const ::group* entry = getgrgid(id);
-  return entry != nullptr ? entry->gr_name : std::to_string(id);
+Result<std::string> group_name(gid_t id) {
+  errno = 0;
+  if (const ::group* const entry = getgrgid(id)) return std::string(entry->gr_name);
+  if (could_not_ask(errno))
+    return system_error(fmt::format("the name of your group {} could not be asked for", id));
+  return std::to_string(id);
 }
 
 // The named group, if this process is in it; the primary one without a name.
@@ -231,7 +236,11 @@ Result<std::string> own_group(const std::string& wanted) {
   if (!ids.empty()) getgroups(static_cast<int>(ids.size()), ids.data());
   ids.insert(ids.begin(), getgid());
   std::set<std::string> names;
-  for (const gid_t id : ids) names.insert(group_name(id));
+  for (const gid_t id : ids) {
+    auto name = group_name(id);
+    if (!name) return name;
+    names.insert(std::move(*name));
+  }
   if (names.contains(wanted)) return wanted;
   const auto why =
       fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", "));
@@ -310,6 +319,15 @@ Status check_text(const std::string& text, const std::string& where) {
 std::string user_name() {
   const passwd* entry = getpwuid(getuid());
   return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
+
+Result<std::string> submitting_user() {
+  errno = 0;
+  if (const passwd* const entry = getpwuid(getuid())) return std::string(entry->pw_name);
+  if (could_not_ask(errno))
+    return system_error(
+        fmt::format("the name of user {}, who submits, could not be asked for", getuid()));
+  return std::to_string(getuid());
 }
 
 std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape) {
@@ -550,7 +568,9 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
 
   made.request.jobspec = resource::write_jobspec(*jobspec);
   made.request.urgency = static_cast<std::uint32_t>(options.urgency);
-  made.request.user = is_ours ? user_name() : options.for_user;
+  auto user = is_ours ? submitting_user() : Result<std::string>(options.for_user);
+  if (!user) return tl::unexpected(user.error());
+  made.request.user = std::move(*user);
   return made;
 }
 

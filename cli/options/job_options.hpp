@@ -118,6 +118,9 @@ Result<Environment> apply_environment(Environment base, const Environment& proce
 
 // The name of this process's user, or the number of a user without a name.
 std::string user_name();
+// The same for what is recorded under it. Errors: system (the name could not be asked for: a number
+// would be another user).
+Result<std::string> submitting_user();
 
 Environment process_environment();
 // The environment without HOLON_*, which belong to the job this process runs in, and without the

@@ -18,6 +18,7 @@
 #include <sstream>
 #include <string>
 
+#include "base/names.hpp"
 #include "base/whole_file.hpp"
 #include "config/value.hpp"
 #include "starter/serve.hpp"
@@ -37,7 +38,10 @@ struct InstanceAccount {
 };
 
 Result<InstanceAccount> find_instance_account(const std::string& name) {
+  errno = 0;
   const passwd* const entry = getpwnam(name.c_str());
+  if (entry == nullptr && could_not_ask(errno))
+    return system_error("the user could not be asked for", "--account " + name);
   if (entry == nullptr)
     return fail(Errc::not_found,
                 fmt::format("there is no such user; `useradd --system {}` makes one", name),
@@ -98,7 +102,11 @@ Result<starter::Settings> settings_of(const config::AccessConfig& access,
         settings.everybody = true;
         continue;
       }
+      errno = 0;
       const passwd* const entry = getpwnam(name.c_str());
+      if (entry == nullptr && could_not_ask(errno))
+        return system_error(fmt::format("user {} could not be asked for", name),
+                            config::place_of(items, key));
       if (entry == nullptr)
         return fail(Errc::not_found, fmt::format("there is no user {} on this machine", name),
                     config::place_of(items, key));

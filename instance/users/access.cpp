@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "base/names.hpp"
 #include "config/value.hpp"
 #include "instance/request/dependencies.hpp"
 #include "instance/users/rights.hpp"
@@ -23,6 +25,7 @@ namespace {
 using transport::Request;
 
 constexpr Duration kNameHolds = 60'000;     // until it is looked up again
+constexpr Duration kFailureHolds = 2'000;   // until it is, where it could not be asked for
 constexpr std::size_t kMostNames = 10'000;  // that are remembered
 constexpr std::int64_t kUsualUrgency = 16;
 
@@ -48,31 +51,43 @@ std::set<std::string> set_of(const std::string& list) {
   return {found.begin(), found.end()};
 }
 
-std::string look_up(std::uint32_t uid) {
-  const passwd* const entry = getpwuid(uid);
-  return entry == nullptr ? std::string() : entry->pw_name;
+// "": there is no such user. nullopt: it could not be asked.
+std::optional<std::string> look_up(std::uint32_t uid) {
+  errno = 0;
+  if (const passwd* const entry = getpwuid(uid)) return entry->pw_name;
+  return could_not_ask(errno) ? std::nullopt : std::optional(std::string());
 }
 
-// A group without a name goes by its number.
-std::string name_of_group(gid_t id) {
-  const ::group* const entry = getgrgid(id);
-  return entry == nullptr ? std::to_string(id) : entry->gr_name;
+// A group without a name goes by its number. nullopt: it could not be asked.
+std::optional<std::string> name_of_group(gid_t id) {
+  errno = 0;
+  if (const ::group* const entry = getgrgid(id)) return entry->gr_name;
+  return could_not_ask(errno) ? std::nullopt : std::optional(std::to_string(id));
 }
 
-std::vector<std::string> look_up_groups(const std::string& user) {
+// Empty: there is no such user. nullopt: it could not be asked.
+std::optional<std::vector<std::string>> look_up_groups(const std::string& user) {
   constexpr int kMostGroups = 65'536;  // of one user, for the kernel
+  errno = 0;
   const passwd* const entry = getpwnam(user.c_str());
-  if (entry == nullptr) return {};
+  if (entry == nullptr && could_not_ask(errno)) return std::nullopt;
+  if (entry == nullptr) return std::vector<std::string>();
   const gid_t primary = entry->pw_gid;
   int count = 64;
   std::vector<gid_t> ids(static_cast<std::size_t>(count));
   while (getgrouplist(user.c_str(), primary, ids.data(), &count) < 0 && count <= kMostGroups &&
          static_cast<std::size_t>(count) > ids.size())
     ids.resize(static_cast<std::size_t>(count));
-  ids.resize(std::min(ids.size(), static_cast<std::size_t>(std::max(count, 0))));
-  std::vector<std::string> names = {name_of_group(primary)};
-  for (const gid_t id : ids)
-    if (id != primary) names.push_back(name_of_group(id));
+  if (count <= 0) return std::nullopt;  // not even the primary one
+  ids.resize(std::min(ids.size(), static_cast<std::size_t>(count)));
+  std::erase(ids, primary);
+  ids.insert(ids.begin(), primary);
+  std::vector<std::string> names;
+  for (const gid_t id : ids) {
+    auto name = name_of_group(id);
+    if (!name) return std::nullopt;
+    names.push_back(std::move(*name));
+  }
   return names;
 }
 
@@ -124,16 +139,19 @@ Access::Access(bool serves_users, const config::Config& config, const JobManager
 const std::string& Access::name_of(std::uint32_t uid, Time now) {
   if (names_.size() >= kMostNames) names_.clear();
   Known& known = names_[uid];
-  if (known.looked_up == 0 || distance(known.looked_up, now) > kNameHolds)
-    known = {look_up(uid), std::max<Time>(now, 1)};
+  if (known.holds_until > now) return known.name;
+  const auto name = look_up(uid);
+  known = {name.value_or(""), saturating_add(now, name ? kNameHolds : kFailureHolds)};
   return known.name;
 }
 
 const std::vector<std::string>& Access::groups_of(const std::string& user, Time now) {
   if (groups_.size() >= kMostNames) groups_.clear();
   KnownGroups& known = groups_[user];
-  if (known.looked_up == 0 || distance(known.looked_up, now) > kNameHolds)
-    known = {look_up_groups(user), std::max<Time>(now, 1)};
+  if (known.holds_until > now) return known.names;
+  auto names = look_up_groups(user);
+  const Duration term = names ? kNameHolds : kFailureHolds;
+  known = {std::move(names).value_or(std::vector<std::string>()), saturating_add(now, term)};
   return known.names;
 }
 
@@ -197,7 +215,10 @@ Status Access::settle_user(std::string& user, unsigned kinds, const std::string&
     return fail(Errc::denied,
                 fmt::format("the submission names user {:.100}, and is {}'s by the kernel's word",
                             user, name));
+  errno = 0;
   const passwd* const whose = getpwnam(user.c_str());
+  if (whose == nullptr && could_not_ask(errno))
+    return system_error(fmt::format("user {:.100} could not be asked for", user));
   if (whose == nullptr)
     return fail(Errc::denied, fmt::format("there is no user {:.100} on this machine", user));
   if (whose->pw_uid == 0 || whose->pw_uid == owner_ || whose->pw_uid < config_.least_uid)

@@ -2,8 +2,8 @@
 // has none of this: all that reach it are its owner.
 //
 // Roles, by the kernel's word on a connection: an operator (access.operators), a user
-// (access.users), a guest (everybody else). msg/topic.hpp has the topics of each role; this file has
-// the part of a topic: users see and change their own jobs, and are who the kernel says.
+// (access.users), a guest (everybody else). msg/topic.hpp has the topics of each role; this file
+// has the part of a topic: users see and change their own jobs, and are who the kernel says.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -28,10 +28,10 @@ class Access {
   bool serves_users() const { return serves_users_; }
   // The sender's kinds of msg/topic.hpp beside owner; 0 in an instance of one user.
   unsigned kinds_of(const transport::Principal& who, Time now);
-  // The user's name; "": no user has this number.
+  // The user's name; "": no user has this number, or the name could not be asked for just now.
   const std::string& name_of(std::uint32_t uid, Time now);
   // The user's groups in this machine's databases, the primary one first; empty: there is no such
-  // user. Valid until the next call.
+  // user, or they could not be asked for just now. Valid until the next call.
   const std::vector<std::string>& groups_of(const std::string& user, Time now);
 
   // Restricts a request to this instance to what its sender may ask: nothing changes, or its
@@ -49,7 +49,7 @@ class Access {
  private:
   struct Known {
     std::string name;
-    Time looked_up = 0;
+    Time holds_until = 0;
   };
   bool is_restricted(unsigned kinds) const;
   Status settle_user(std::string& user, unsigned kinds, const std::string& name) const;
@@ -76,7 +76,7 @@ class Access {
   std::map<std::uint32_t, Known> names_;
   struct KnownGroups {
     std::vector<std::string> names;
-    Time looked_up = 0;
+    Time holds_until = 0;
   };
   std::map<std::string, KnownGroups> groups_;  // by user
 };

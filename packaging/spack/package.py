@@ -12,7 +12,7 @@ class Holon(CMakePackage):
     version("main", branch="main", git="file:///path/to/a/clone/of/holon")
 
     variant("pmix", default=False, description="Serve jobs of Open MPI")
-    variant("munge", default=True, description="Users of other machines prove who they are by MUNGE")
+    variant("munge", default=True, description="Users of other machines prove who they are by MUNGE, whose library is loaded then")
 
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
@@ -26,20 +26,35 @@ class Holon(CMakePackage):
     depends_on("hwloc@2.9:")
     depends_on("libedit")
     depends_on("libzmq@4.3.4: +libsodium")
-    depends_on("lua@5.4")
     depends_on("msgpack-c@4.1:")
     depends_on("nlohmann-json@3.11:")
     depends_on("spdlog@1.10: +fmt_external")
     depends_on("sqlite@3.40:")
     depends_on("sqlitecpp@3.2:")
+    depends_on("tl-expected@1:")
     depends_on("tomlplusplus@3.3:")
     depends_on("yaml-cpp@0.7:")
     depends_on("zlib-api")
-    depends_on("munge", when="+munge")
+    depends_on("munge", when="+munge", type="run")
     depends_on("pmix@4.2:", when="+pmix")
 
     generator("ninja")
 
+    @run_before("cmake")
+    def find_lua(self):
+        # Errors of a Lua that was compiled as C jump over the destructors of what they pass. Debian has one that was compiled as C++; Spack has none.
+        find = which("pkg-config", required=True)
+        find("--exists", "lua5.4-c++", fail_on_error=False)
+        if find.returncode != 0:
+            raise InstallError("holon needs Lua 5.4 compiled as C++, and lua5.4-c++.pc in PKG_CONFIG_PATH")
+
     def cmake_args(self):
-        # lua5.4-c++, Lua compiled as C++, is Debian's; elsewhere its errors would jump over destructors.
-        return [self.define("HOLON_BUILD_TESTS", False), self.define("HOLON_BUILD_BENCH", False)]
+        return [
+            self.define("HOLON_BUILD_TESTS", False),
+            self.define("HOLON_BUILD_BENCH", False),
+            self.define_from_variant("HOLON_PMIX", "pmix"),
+        ]
+
+    def setup_run_environment(self, env):
+        if self.spec.satisfies("+munge"):
+            env.prepend_path("LD_LIBRARY_PATH", self.spec["munge"].prefix.lib)

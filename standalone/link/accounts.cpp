@@ -8,13 +8,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 #include <utility>
+
+#include "standalone/remembered.hpp"
 
 namespace {
 
+using holon::Time;
+using holon::standalone::FoundUser;
 using holon::standalone::Group;
+using holon::standalone::RememberedAnswers;
 using holon::standalone::Sources;
 using holon::standalone::User;
 
@@ -28,6 +35,33 @@ struct LastGroup {
   Group group;
   std::vector<char*> members;
   ::group entry{};
+};
+
+// What getent has said to this thread. Threads do not share it, so that no lock is held where a
+// process forks.
+Sources sources() {
+  thread_local RememberedAnswers remembered({}, [] {
+    return Time{std::chrono::duration_cast<std::chrono::milliseconds>(
+                    std::chrono::steady_clock::now().time_since_epoch())
+                    .count()};
+  });
+  Sources all;
+  all.remembered = &remembered;
+  return all;
+}
+
+// Leaves errno as POSIX has it: unchanged where something is found, or where there is nothing.
+class Errno {
+ public:
+  Errno() : before_(errno) {}
+  ~Errno() { errno = could_not_ask_ ? EAGAIN : before_; }
+  Errno(const Errno&) = delete;
+  Errno& operator=(const Errno&) = delete;
+  void could_not_ask() { could_not_ask_ = true; }
+
+ private:
+  const int before_;
+  bool could_not_ask_ = false;
 };
 
 passwd* keep(std::optional<User> found) {
@@ -74,9 +108,21 @@ class Buffer {
   std::size_t left_;
 };
 
-int give(const std::optional<User>& found, passwd* entry, char* memory, std::size_t size,
-         passwd** result) {
+// What `find` finds, nullopt where it could not ask, which errno says.
+template <typename Find>
+auto settle(const Find& find)
+    -> std::optional<typename std::decay_t<decltype(*find())>::value_type> {
+  Errno number;
+  auto found = find();
+  if (found) return std::move(*found);
+  number.could_not_ask();
+  return std::nullopt;
+}
+
+int give(const FoundUser& asked, passwd* entry, char* memory, std::size_t size, passwd** result) {
   *result = nullptr;
+  if (!asked) return EAGAIN;
+  const auto& found = *asked;
   if (!found) return 0;
   Buffer buffer(memory, size);
   entry->pw_name = buffer.put(found->name);
@@ -107,20 +153,22 @@ Walk& walk() {
 extern "C" {
 
 passwd* getpwnam(const char* name) {
-  return keep(holon::standalone::user_named(Sources(), name));
+  return keep(settle([&] { return holon::standalone::user_named(sources(), name); }));
 }
 passwd* getpwuid(uid_t uid) {
-  return keep(holon::standalone::user_numbered(Sources(), uid));
+  return keep(settle([&] { return holon::standalone::user_numbered(sources(), uid); }));
 }
 int getpwnam_r(const char* name, passwd* entry, char* buffer, std::size_t size, passwd** result) {
-  return give(holon::standalone::user_named(Sources(), name), entry, buffer, size, result);
+  const Errno unchanged;
+  return give(holon::standalone::user_named(sources(), name), entry, buffer, size, result);
 }
 int getpwuid_r(uid_t uid, passwd* entry, char* buffer, std::size_t size, passwd** result) {
-  return give(holon::standalone::user_numbered(Sources(), uid), entry, buffer, size, result);
+  const Errno unchanged;
+  return give(holon::standalone::user_numbered(sources(), uid), entry, buffer, size, result);
 }
 
 void setpwent() {
-  walk() = {holon::standalone::users_of_file(Sources()), 0, true};
+  walk() = {holon::standalone::users_of_file(sources()).value_or(std::vector<User>()), 0, true};
 }
 passwd* getpwent() {
   if (!walk().has_begun) setpwent();
@@ -132,26 +180,37 @@ void endpwent() {
 }
 
 group* getgrnam(const char* name) {
-  return keep(holon::standalone::group_named(Sources(), name));
+  return keep(settle([&] { return holon::standalone::group_named(sources(), name); }));
 }
 group* getgrgid(gid_t gid) {
-  return keep(holon::standalone::group_numbered(Sources(), gid));
+  return keep(settle([&] { return holon::standalone::group_numbered(sources(), gid); }));
 }
 
+// -1 with a count of 0: it could not be asked. Callers who make room for the count find none.
 int getgrouplist(const char* user, gid_t primary, gid_t* groups, int* count) {
-  const auto ids = holon::standalone::groups_of(Sources(), user, primary);
+  Errno number;
+  const auto ids = holon::standalone::groups_of(sources(), user, primary);
+  if (!ids) {
+    number.could_not_ask();
+    *count = 0;
+    return -1;
+  }
   const auto room = static_cast<std::size_t>(*count < 0 ? 0 : *count);
-  for (std::size_t i = 0; i < ids.size() && i < room; ++i) groups[i] = ids[i];
-  *count = static_cast<int>(ids.size());
-  return ids.size() <= room ? *count : -1;
+  for (std::size_t i = 0; i < ids->size() && i < room; ++i) groups[i] = (*ids)[i];
+  *count = static_cast<int>(ids->size());
+  return ids->size() <= room ? *count : -1;
 }
 
 int initgroups(const char* user, gid_t primary) {
-  auto ids = holon::standalone::groups_of(Sources(), user, primary);
+  auto ids = holon::standalone::groups_of(sources(), user, primary);
+  if (!ids) {
+    errno = EAGAIN;
+    return -1;
+  }
   const long most = sysconf(_SC_NGROUPS_MAX);
-  if (most > 0 && ids.size() > static_cast<std::size_t>(most))
-    ids.resize(static_cast<std::size_t>(most));
-  return setgroups(ids.size(), ids.data());
+  if (most > 0 && ids->size() > static_cast<std::size_t>(most))
+    ids->resize(static_cast<std::size_t>(most));
+  return setgroups(ids->size(), ids->data());
 }
 
 }  // extern "C"

@@ -18,7 +18,11 @@
 
 namespace {
 
+using holon::Result;
 using holon::standalone::HostAddress;
+
+// ms: a second server of names is asked after 5 s.
+constexpr holon::Duration kPatience = 12'000;
 
 constexpr std::pair<int, int> kKinds[] = {
     {SOCK_STREAM, IPPROTO_TCP}, {SOCK_DGRAM, IPPROTO_UDP}, {SOCK_RAW, 0}};
@@ -67,10 +71,12 @@ std::vector<HostAddress> own_addresses(int flags, int family) {
   return is_passive ? std::vector{v4, v6} : std::vector{v6, v4};
 }
 
-std::vector<HostAddress> find(const char* node, const addrinfo& hints) {
+Result<std::vector<HostAddress>> find(const char* node, const addrinfo& hints) {
   if (node == nullptr) return own_addresses(hints.ai_flags, hints.ai_family);
+  holon::standalone::Sources sources;
+  sources.patience = kPatience;
   if ((hints.ai_flags & AI_NUMERICHOST) == 0)
-    return holon::standalone::addresses_of({}, node, hints.ai_family);
+    return holon::standalone::addresses_of(sources, node, hints.ai_family);
   auto found = holon::standalone::numeric_address(node);
   if (!found.empty() && hints.ai_family != AF_UNSPEC && hints.ai_family != found[0].family)
     found.clear();
@@ -106,9 +112,11 @@ int getaddrinfo(const char* node, const char* service, const addrinfo* asked, ad
     return EAI_FAMILY;
   const auto port = port_of(service);
   if (!port) return EAI_SERVICE;
+  const auto found = find(node, hints);
+  if (!found) return EAI_AGAIN;
   addrinfo* first = nullptr;
   addrinfo** next = &first;
-  for (const auto& address : find(node, hints))
+  for (const auto& address : *found)
     for (const auto& kind : kKinds) {
       if (hints.ai_socktype != 0 && hints.ai_socktype != kind.first) continue;
       *next = &answer_for(address, *port, kind)->info;

@@ -3,10 +3,7 @@
 // had been loaded; of all else is said that a static holon loads nothing: hwloc's plugins, Lua's
 // modules, SQLite's extensions, libpmix.
 #include <dlfcn.h>
-
-#if __has_include(<munge.h>)
 #include <munge.h>
-#endif
 
 #include <cstring>
 #include <string>
@@ -21,7 +18,6 @@ struct Symbol {
 
 // libmunge talks to a socket: it is as good linked in.
 const Symbol kMunge[] = {
-#if __has_include(<munge.h>)
     {"munge_encode", reinterpret_cast<void*>(&munge_encode)},
     {"munge_decode", reinterpret_cast<void*>(&munge_decode)},
     {"munge_ctx_create", reinterpret_cast<void*>(&munge_ctx_create)},
@@ -30,8 +26,7 @@ const Symbol kMunge[] = {
     {"munge_ctx_get", reinterpret_cast<void*>(&munge_ctx_get)},
     {"munge_ctx_strerror", reinterpret_cast<void*>(&munge_ctx_strerror)},
     {"munge_strerror", reinterpret_cast<void*>(&munge_strerror)},
-#endif
-    {nullptr, nullptr}};
+};
 
 std::string& problem() {
   thread_local std::string text;
@@ -43,7 +38,7 @@ std::string& problem() {
 extern "C" {
 
 void* dlopen(const char* name, int) {
-  if (name != nullptr && std::string_view(name) == "libmunge.so.2" && kMunge[0].name != nullptr)
+  if (name != nullptr && std::string_view(name) == "libmunge.so.2")
     return const_cast<Symbol*>(kMunge);
   problem() = std::string(name == nullptr ? "the program itself" : name) +
               ": this holon is a static program, which loads no libraries";
@@ -58,8 +53,8 @@ void* __dlopen(const char* name, int mode) __attribute__((alias("dlopen")));
 
 void* dlsym(void* handle, const char* name) {
   if (handle == kMunge)
-    for (const Symbol* one = kMunge; one->name != nullptr; ++one)
-      if (std::strcmp(one->name, name) == 0) return one->address;
+    for (const Symbol& one : kMunge)
+      if (std::strcmp(one.name, name) == 0) return one.address;
   problem() = std::string(name) + ": there is no such function in a static holon";
   return nullptr;
 }

@@ -27,12 +27,14 @@ std::vector<std::string> texts_of(const std::vector<HostAddress>& addresses) {
 
 TEST(Hosts, ANumberIsTakenAsItIs) {
   const OwnEtc etc;
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "10.1.2.3", AF_UNSPEC)),
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "10.1.2.3", AF_UNSPEC).value()),
               ElementsAre("10.1.2.3"));
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "127.1", AF_INET)), ElementsAre("127.0.0.1"));
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "fe80::1%1", AF_INET6)), ElementsAre("fe80::1"));
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "127.1", AF_INET).value()),
+              ElementsAre("127.0.0.1"));
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "fe80::1%1", AF_INET6).value()),
+              ElementsAre("fe80::1"));
   EXPECT_EQ(numeric_address("fe80::1%1").at(0).scope, 1u);
-  EXPECT_THAT(addresses_of(etc.sources(), "10.1.2.3", AF_INET6), IsEmpty());
+  EXPECT_THAT(addresses_of(etc.sources(), "10.1.2.3", AF_INET6).value(), IsEmpty());
   EXPECT_THAT(numeric_address("fe80::1%nosuchlink"), IsEmpty());
   EXPECT_EQ(etc.questions(), "");
 }
@@ -43,10 +45,12 @@ TEST(Hosts, AFileComesBeforeGetent) {
             "# 9.9.9.9 node1\n10.0.0.1\tnode1.cluster Node1 # the first\nfd00::1 node1\n"
             "10.0.0.2 node2\n10.0.0.1 node1\n");
   etc.answer("ahosts node1", "10.9.9.9 STREAM node1");
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "NODE1", AF_UNSPEC)),
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "NODE1", AF_UNSPEC).value()),
               ElementsAre("10.0.0.1", "fd00::1"));
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "node1", AF_INET6)), ElementsAre("fd00::1"));
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "node2", AF_INET)), ElementsAre("10.0.0.2"));
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "node1", AF_INET6).value()),
+              ElementsAre("fd00::1"));
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "node2", AF_INET).value()),
+              ElementsAre("10.0.0.2"));
   EXPECT_EQ(etc.questions(), "");
 }
 
@@ -55,10 +59,11 @@ TEST(Hosts, GetentIsAskedForOthersInItsOrder) {
   etc.answer("ahosts login",
              "fd00::7         STREAM login.site\nfd00::7         DGRAM  \n10.0.0.7        STREAM ");
   etc.answer("ahostsv4 login", "10.0.0.7        STREAM login.site");
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "login", AF_UNSPEC)),
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "login", AF_UNSPEC).value()),
               ElementsAre("fd00::7", "10.0.0.7"));
-  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "login", AF_INET)), ElementsAre("10.0.0.7"));
-  EXPECT_THAT(addresses_of(etc.sources(), "logout", AF_UNSPEC), IsEmpty());
+  EXPECT_THAT(texts_of(addresses_of(etc.sources(), "login", AF_INET).value()),
+              ElementsAre("10.0.0.7"));
+  EXPECT_THAT(addresses_of(etc.sources(), "logout", AF_UNSPEC).value(), IsEmpty());
   EXPECT_EQ(etc.questions(), "ahosts login\nahostsv4 login\nahosts logout\n");
 }
 
@@ -66,9 +71,16 @@ TEST(Hosts, ThisMachineHasANameWhereThereIsNeitherFileNorGetent) {
   OwnEtc etc;
   Sources bare = etc.sources();
   bare.getent.clear();
-  EXPECT_THAT(texts_of(addresses_of(bare, "localhost", AF_UNSPEC)),
+  EXPECT_THAT(texts_of(addresses_of(bare, "localhost", AF_UNSPEC).value()),
               ElementsAre("::1", "127.0.0.1"));
-  EXPECT_THAT(addresses_of(bare, "elsewhere", AF_UNSPEC), IsEmpty());
+  EXPECT_THAT(addresses_of(bare, "elsewhere", AF_UNSPEC).value(), IsEmpty());
+}
+
+TEST(Hosts, SayThatTheyCouldNotAsk) {
+  const OwnEtc etc;
+  etc.program("#!/bin/sh\nkill -9 $$\n");
+  EXPECT_FALSE(addresses_of(etc.sources(), "elsewhere", AF_UNSPEC));
+  EXPECT_TRUE(addresses_of(etc.sources(), "localhost", AF_UNSPEC)) << "nobody has to be asked";
 }
 
 // With the machine's own files and getent.
@@ -87,7 +99,7 @@ TEST(Hosts, AnswerAsTheCLibraryDoesForThisMachine) {
       texts.emplace_back(inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size()));
     }
     if (failed == 0) freeaddrinfo(first);
-    EXPECT_EQ(texts_of(addresses_of({}, name, AF_INET)), texts);
+    EXPECT_EQ(texts_of(addresses_of({}, name, AF_INET).value()), texts);
   }
 }
 

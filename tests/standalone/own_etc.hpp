@@ -39,7 +39,7 @@ class OwnEtc {
     std::ifstream file(folder_ + "/questions");
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  Sources sources() const { return {folder_, {folder_ + "/getent"}, 60'000}; }
+  Sources sources() const { return {folder_, {folder_ + "/getent"}, 60'000, nullptr}; }
 
  private:
   std::string folder_;

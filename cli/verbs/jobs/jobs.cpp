@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <map>
 #include <ostream>
 #include <set>
 #include <utility>
 
+#include "base/names.hpp"
 #include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/outcome.hpp"
@@ -240,7 +242,8 @@ std::vector<std::uint64_t> unknown_ids(const JobsArgs& args, const Lines& lines)
 
 // Tells that a user is unknown: an empty table would look as if the name were right.
 void tell_unknown_user(Invocation& call, Client& client, const std::string& user) {
-  if (user.empty() || getpwnam(user.c_str()) != nullptr) return;
+  errno = 0;
+  if (user.empty() || getpwnam(user.c_str()) != nullptr || could_not_ask(errno)) return;
   msg::JobsRequest request;
   request.all = true;
   request.filter.user = user;

@@ -160,7 +160,9 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
   JobRequest made;
   made.request.jobspec = resource::write_jobspec(*parsed);
   made.request.urgency = static_cast<std::uint32_t>(args.job.urgency);
-  made.request.user = user_name();
+  auto user = submitting_user();
+  if (!user) return tl::unexpected(user.error());
+  made.request.user = std::move(*user);
   made.request.is_instance = starts_a_child(*parsed);
   return made;
 }

@@ -4,10 +4,12 @@
 #include <pwd.h>
 
 #include <array>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
+#include "base/names.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/submit_error.hpp"
@@ -128,8 +130,12 @@ std::function<Status(const std::string&)> time_reader(Time& target) {
 // A reservation for a misspelt name would be one that no job can ever use.
 std::function<Status(const std::string&)> user_reader(std::vector<std::string>& target) {
   return [&target](const std::string& word) -> Status {
+    errno = 0;
     if (word != "*" && getpwnam(word.c_str()) == nullptr)
-      return fail(Errc::invalid_argument, fmt::format("there is no user '{}' here", word));
+      return could_not_ask(errno)
+                 ? system_error(
+                       fmt::format("whether there is a user '{}' here could not be asked", word))
+                 : fail(Errc::invalid_argument, fmt::format("there is no user '{}' here", word));
     target.push_back(word);
     return {};
   };
