@@ -71,12 +71,14 @@ bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
   return record.reason.starts_with("what it ran on went back to the instance above");
 }
 
-// No running job is ended by a return, but for a recall that says so, and where another job takes
-// the place of a preemptible grant.
+// No running job is ended by a return, but for a recall that says so, of its instance or of one
+// above.
 void Checks::ended_for_return(const msg::JobRecord& record) {
   if (!was_ended_for_return(record)) return;
-  const std::string instance = record.path.substr(0, record.path.rfind('/'));
-  if (!ended_below_.contains(instance))
+  machine_.history.note("job {} was ended: {}", record.path, record.reason);
+  std::string above = record.path;
+  while (!above.empty() && !ended_below_.contains(above)) above.resize(above.rfind('/'));
+  if (above.empty())
     machine_.history.violation("job {} was ended, and nobody has recalled that: {}", record.path,
                                record.reason);
 }

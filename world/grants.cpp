@@ -66,11 +66,10 @@ void World::ask_for_more(Instance& child) {
   Ask more;
   more.command = {"grant"};
   more.cores = dice.one_in(3) ? 2 : 1;
-  more.tasks = dice.between(1, 2);
+  more.tasks = dice.one_in(3) ? 2 : 1;
   if (has_gpus_ && dice.one_in(2)) more.gpus = 1;
   more.limit = dice.one_in(3) ? 0 : static_cast<double>(dice.between(1, 8));
-  more.preemptible = !preempt_mode_.empty() && dice.one_in(3);
-  if (more.preemptible) checks_.may_be_ended_below(child.path());
+  more.is_immediate = dice.one_in(4);
   const bool dies = has_faults_ && more.limit > 0 && dice.one_in(3);
   user_->ask(
       child.uri(), "grant.ask", transport::pack(msg::GrantAsk{jobspec_of(more)}),

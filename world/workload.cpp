@@ -234,6 +234,7 @@ std::string World::jobspec_of(const Ask& ask) const {
   if (ask.first >= 0) wishes["array"] = {{"first", ask.first}, {"step", ask.step}};
   if (ask.preemptible) wishes["preemptible"] = true;
   if (ask.checkpoints) wishes["checkpoint_signal"] = SIGUSR1;
+  if (ask.is_immediate) wishes["immediate"] = true;
   if (machine_.planted(Plant::forgotten_wish)) wishes.erase("requeue"), wishes.erase("retry_on");
   if (wishes.empty()) return text;
   auto jobspec = nlohmann::json::parse(text);

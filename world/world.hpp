@@ -74,8 +74,9 @@ class World final : public Instances {
     std::set<int> retry_on = {};
     std::int64_t first = -1, step = 1;  // of an array; negative: it is none
     bool is_urgent = false, preemptible = false, checkpoints = false;
-    std::int64_t gpus = 0;  // of a task
-    std::string user = {};  // the asker; "": the owner of the instance
+    std::int64_t gpus = 0;      // of a task
+    bool is_immediate = false;  // now or not at all
+    std::string user = {};      // the asker; "": the owner of the instance
   };
   struct Person {
     std::string name;

@@ -259,7 +259,7 @@ TEST_F(FirstSixty, HaveBatchJobsThatBringNodes) {
 }
 
 TEST_F(FirstSixty, HaveChildrenThatGetMoreAndGiveItBack) {
-  std::uint64_t got = 0, later = 0, back = 0, recalled = 0, killed = 0, ended = 0;
+  std::uint64_t got = 0, later = 0, back = 0, recalled = 0, killed = 0, cancelled = 0, given = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const auto& outcome = outcome_of(seed);
     later += lines_with(outcome, " GPUs more later");
@@ -267,14 +267,16 @@ TEST_F(FirstSixty, HaveChildrenThatGetMoreAndGiveItBack) {
     back += lines_with(outcome, " gives back what is not its own");
     recalled += lines_with(outcome, " is to give back what is not its own");
     killed += lines_with(outcome, " its own, and what runs there ends");
-    ended += lines_with(outcome, "a grant of ");
+    cancelled += lines_with(outcome, "a grant of ");
+    given += lines_with(outcome, ": grant taken");
   }
   EXPECT_GT(got - later, 8u);
   EXPECT_GT(later, 40u);
   EXPECT_GT(back, 4u);
   EXPECT_GT(recalled, 15u);
   EXPECT_GT(killed, 6u);
-  EXPECT_GT(ended, 4u);
+  EXPECT_GT(cancelled, 3u);
+  EXPECT_GT(given, 20u);
 }
 
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};

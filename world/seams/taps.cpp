@@ -54,6 +54,10 @@ std::string Wires::summary(const transport::Envelope& message) {
     const auto records = *transport::unpack<msg::Records>(message.payload);
     for (const auto& record : records.jobs)
       text += fmt::format(" {} {} {}", record.path, record.state, record.result);
+  } else if (message.topic == "grant") {
+    const auto told = transport::unpack<msg::GrantMessage>(message.payload);
+    if (const auto what = instance::parse_message(told->message, 0))
+      text = fmt::format(" {}", instance::name_of(*what));
   } else if (message.topic == "hello") {
     text = fmt::format(" epoch {}", transport::unpack<msg::Hello>(message.payload)->epoch);
   } else if (message.topic == "cancel") {
