@@ -214,7 +214,16 @@ void World::submit_instance(Instance& instance) {
               : depth(instance) == 1   ? dice.between(3, 5)
                                        : dice.between(1, 3);
   if (has_gpus_ && dice.one_in(2)) ask.gpus = 1;
+  if (machine_.edition >= 7 && dice.one_in(3)) be_elastic(ask);
   submit(instance, ask);
+}
+
+// It asks for more by itself, and gives back what is idle.
+void World::be_elastic(Ask& ask) {
+  auto& dice = machine_.dice;
+  const auto most = ask.cores * std::max<std::int64_t>(1, ask.tasks) + dice.between(1, 3);
+  ask.command.push_back(fmt::format("grant.max={}", most));
+  ask.command.push_back(fmt::format("grant.idle={}ms", dice.between(100, 3'000)));
 }
 
 std::string World::jobspec_of(const Ask& ask) const {

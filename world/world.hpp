@@ -88,6 +88,7 @@ class World final : public Instances {
   void act_later();
   void submit_work(Instance& instance);
   void submit_instance(Instance& instance);
+  void be_elastic(Ask& ask);
   void wish_something(Ask& ask);
   void choose_queue(Ask& ask);
   void change_a_job(Instance& instance);
