@@ -18,7 +18,7 @@ namespace holon::holdings {
 
 inline constexpr std::size_t kKeptAnswers = 64;
 
-// The first answer to something that the peer has sent.
+// The answer to something that the peer has sent: the first, or the no that took its place.
 struct Kept {
   Op op = 0;
   Message answer{};
@@ -163,7 +163,8 @@ Units free_in(const Book& book);
 Time until_of(const Book& book, const Units& units);
 // Held, asked back or not: the units that are neither in flight nor lost.
 Units in_hand(const Link& link);
-// Does the other recall ask for as much at least: its units among them, no later and no softer?
+// Does the other recall ask for as much at least: its units among them, and harder, or as hard and
+// no later?
 bool is_within(const Recall& recall, const Recall& other);
 // What the agents have to see the last process of the child leave: returned or lost.
 Units to_clear(const Link& link);

@@ -100,7 +100,9 @@ Turn hello(const Book& book) {
 
 Turn ask(const Book& book, Ask wanted) {
   wanted.op = book.last_op + 1;
-  return {{entry::Asked{wanted}}, {{kParent, wanted}}, {}};
+  Ask kept = wanted;
+  kept.jobspec.clear();  // the parent has it in a job; the book needs the number
+  return {{entry::Asked{kept}}, {{kParent, wanted}}, {}};
 }
 
 Result<Turn> drain(const Book& book, const Units& units) {

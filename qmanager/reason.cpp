@@ -197,11 +197,11 @@ class Diagnosis {
 };
 
 // That nothing is up that could serve the job.
-std::string outage_in_words(Parts<const SchedulerConfig, const Plan> s) {
+std::string outage_in_words(Parts<const SchedulerConfig, const Plan> s, const JobRequest& job) {
   const std::string outage = told_outage(s);
   const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
   if (all) return outage;
-  const std::string awaited = s.config().awaited ? s.config().awaited() : "";
+  const std::string awaited = s.config().awaited ? s.config().awaited(job) : "";
   if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
   return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
          (awaited.empty() ? "" : "; " + awaited);
@@ -215,7 +215,7 @@ std::optional<Cause> found_by_pass(Parts<const SchedulerConfig, const Plan, cons
     case Why::held:
       return Cause{WaitKind::held, "held: its urgency is 0", {}};
     case Why::blocked:
-      return Cause{WaitKind::outage, outage_in_words(s), {}};
+      return Cause{WaitKind::outage, outage_in_words(s, job.request), {}};
     case Why::limit:
     case Why::idle_limit:
       return Cause{WaitKind::limit, job.detail, {}};

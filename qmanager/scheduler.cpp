@@ -172,7 +172,7 @@ Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, c
   auto refusal = state.plan().machine->refuses(job.request, now, state.queues().length_of(job));
   const bool is_refused = refusal && *refusal;
   if (!is_refused || !state.config().awaited || state.plan().machine->placeable(job.request) ||
-      state.config().awaited().empty())
+      state.config().awaited(job.request).empty())
     return refusal;
   return std::nullopt;
 }

@@ -113,9 +113,10 @@ struct SchedulerConfig {
   std::function<std::int64_t(Time when)> second_of_day;
   std::function<std::string(Duration)> show_length;  // as show_time, of lengths
   std::function<std::string()> show_drains;  // drained nodes and reasons; "": none were given
-  // Which nodes are still to come, as a clause: "n[2-3] have not come yet"; "": none are. While
-  // some are, a job that is too large for what is here waits instead of being refused.
-  std::function<std::string()> awaited;
+  // What is still to come that the job may be placed on, as a clause: "n[2-3] have not come yet";
+  // "": nothing. While something is, a job that is too large for what is here waits instead of
+  // being refused.
+  std::function<std::string(const JobRequest&)> awaited;
   // Holds the number of the job that is looked at, 0 in between: a watcher that finds a pass stuck
   // can say at which job. Null: not noted.
   std::atomic<std::uint64_t>* looking_at = nullptr;

@@ -41,7 +41,7 @@ Instance* World::some_child() {
 void World::move_grant() {
   Instance* const child = some_child();
   if (child == nullptr) return;
-  switch (machine_.dice.between(1, 12)) {
+  switch (machine_.dice.between(1, 16)) {
     case 1:
     case 2:
       return recall_grant(*child);
@@ -53,8 +53,11 @@ void World::move_grant() {
       return recall_grant(*child);
     case 5:
     case 6:
-      return release_grant(*child);
     case 7:
+      return release_grant(*child);
+    case 8:
+    case 9:
+    case 10:
       return cancel_grant(*child);
     default:
       return ask_for_more(*child);

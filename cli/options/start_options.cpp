@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -108,15 +109,17 @@ Status take_elastic(const ElasticOption& option, JobOptions& job,
   const auto& shape = job.shape;
   if (shape.exclusive)
     return clashes(option, "cores come of the nodes that it has; with -x it has all of them");
+  const std::int64_t slots = job.tasks_given ? shape.tasks : std::max<std::int64_t>(1, shape.nodes);
+  const bool is_told = job.tasks_given || shape.nodes > 0;
   const std::int64_t begins_with =
-      option.least > 0 && !job.tasks_given ? option.least : shape.tasks * shape.cores_per_task;
+      option.least > 0 && !is_told ? option.least : slots * shape.cores_per_task;
   if (option.least > 0 && option.least != begins_with)
-    return clashes(option, fmt::format("it begins with {} cores by -n and -c", begins_with));
-  if (option.least > 0 && !job.tasks_given && shape.cores_per_task != 1)
+    return clashes(option, fmt::format("it begins with {} cores by -n, -N and -c", begins_with));
+  if (option.least > 0 && !is_told && shape.cores_per_task != 1)
     return clashes(option, "with -c the number of slots is what -n says");
   if (option.most <= begins_with)
     return clashes(option, fmt::format("it begins with {} cores, which is not less", begins_with));
-  if (option.least > 0) {
+  if (option.least > 0 && !is_told) {
     job.tasks_given = true;
     job.shape.tasks = option.least;
   }

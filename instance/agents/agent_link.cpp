@@ -276,17 +276,21 @@ void AgentLink::peer_lost() {
 // time before the turn that gave the job its cores. In the journal no job starts before it has
 // cores, and nobody has them before their former job ended.
 Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) {
-  constexpr Duration kDrift = 1'000;
   if (reported.at == 0) return now;
   const Time told = std::clamp<Time>(reported.told, 0, kTimeMax / 2);
   const Time at = std::clamp<Time>(reported.at, 0, told);
+  compare_clocks(told, now);
+  const ActiveJob* known = jobs_.find(JobId(job));
+  const Time earliest = known == nullptr ? 0 : known->life.t_alloc;
+  return std::min(std::max({Time{0}, at + lead_->lead, earliest}), now);
+}
+
+void AgentLink::compare_clocks(Time told, Time now) {
+  constexpr Duration kDrift = 1'000;
   const Duration lead = now - told;
   const Duration most =
       lead_ ? saturating_add(lead_->lead, distance(lead_->seen, now) / kDrift) : lead;
   lead_ = {std::min(lead, most), now};
-  const ActiveJob* known = jobs_.find(JobId(job));
-  const Time earliest = known == nullptr ? 0 : known->life.t_alloc;
-  return std::min(std::max({Time{0}, at + lead_->lead, earliest}), now);
 }
 
 // A repeated report about an attempt that is over says nothing of the one after it.
@@ -381,6 +385,8 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
                          launch::slots_of(rank_, hello.incarnation));
   reconcile(hello, same_agent, welcome, now);
   take_over(request.peer(), hello);
+  // The first report may be one that has waited.
+  if (hello.clock > 0) compare_clocks(std::min<Time>(hello.clock, kTimeMax / 2), now);
   ground_.after_commit.add([this, request, welcome] {
     request.reply(transport::pack(welcome));
     for (const JobId id : std::exchange(to_put_right_, {})) put_right(id);

@@ -153,8 +153,10 @@ class AgentLink {
     Time at = 0, told = 0;
   };
   Time in_order(std::uint64_t job, AgentTime reported, Time now);
-  // How far this broker's clock is ahead of the agent's, by the fastest report, and when that was
-  // last looked at; nullopt: no report has come.
+  // What the agent's clock showed in a message that is read now.
+  void compare_clocks(Time told, Time now);
+  // How far this broker's clock is ahead of the agent's, by its fastest message, and when that was
+  // last looked at; nullopt: none has come.
   struct ClockLead {
     Duration lead = 0;
     Time seen = 0;

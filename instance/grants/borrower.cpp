@@ -63,6 +63,9 @@ void Borrower::write_and_send(const h::Turn& turn, Time now) {
 }
 
 void Borrower::connected() {
+  // What an earlier broker was promised is told again before the welcome, if it still is.
+  std::erase_if(promised_, [](const auto& one) { return one.second.ask.op == 0; });
+  if (!uses_.book.up().holdings.empty()) is_up_to_date_ = false;
   if (uses_.book.up().holdings.empty() && asked_.empty() && promised_.empty()) return;
   uses_.after_commit.add([this] {
     for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
@@ -91,7 +94,9 @@ Result<h::Op> Borrower::ask_for(const std::string& jobspec, OnAnswer on_answer, 
 void Borrower::ask(const transport::Request& request, Time now) {
   const auto what = transport::unpack<msg::GrantAsk>(request.payload());
   if (!what) return request.fail(what.error());
-  const auto answered = [this, request](const Result<msg::GrantAnswer>& answer, Time) {
+  const auto answered = [this, request, is_answered = false](const Result<msg::GrantAnswer>& answer,
+                                                             Time) mutable {
+    if (std::exchange(is_answered, true)) return;
     uses_.after_commit.add([request, answer] {
       answer ? request.reply(transport::pack(*answer)) : request.fail(answer.error());
     });
@@ -105,9 +110,17 @@ void Borrower::withdraw(h::Op ask) {
 }
 
 void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer, Time now) {
-  const auto asked = asked_.extract(op);
-  if (!asked.empty()) asked.mapped().on_answer(answer, now);
-  if (!is_open(op)) withdrawn_.erase(op);
+  const bool is_promise = answer && !answer->is_here;
+  OnAnswer on_answer;
+  if (auto asked = asked_.extract(op); !asked.empty())
+    on_answer = std::move(asked.mapped().on_answer);
+  else if (const auto promised = promised_.find(op); promised != promised_.end())
+    on_answer = promised->second.on_answer;
+  if (!is_promise) {
+    promised_.erase(op);
+    withdrawn_.erase(op);
+  }
+  if (on_answer) on_answer(answer, now);
 }
 
 std::vector<Time> Borrower::promised() const {
@@ -118,14 +131,13 @@ std::vector<Time> Borrower::promised() const {
 
 void Borrower::hear(const h::Message& message, Time now) {
   if (const auto* no = std::get_if<h::No>(&message)) {
-    promised_.erase(no->op);
     return answer(no->op,
                   fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)),
                   now);
   }
   if (const auto* promise = std::get_if<h::Promise>(&message)) {
     if (const auto asked = asked_.find(promise->op); asked != asked_.end())
-      promised_[promise->op].ask = asked->second.ask;
+      promised_[promise->op] = {asked->second.ask, asked->second.on_answer, promise->at};
     promised_[promise->op].at = promise->at;
     msg::GrantAnswer later;
     later.at = promise->at == kTimeMax ? 0 : uses_.jobs.clock().wall(std::max(promise->at, now));
@@ -199,7 +211,8 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
   const bool is_acknowledged = !turn.entries.empty() && !acknowledged.empty();
   write_and_send(turn, now);
   if (is_acknowledged) shrink(acknowledged);
-  if (extend != nullptr && is_answered(turn)) promised_.erase(extend->answers);
+  if (extend != nullptr && !took && why_not.empty() && is_answered(turn))
+    promised_.erase(extend->answers);  // settled before a restart
   if (turn.heard) hear(*turn.heard, now);
   if (!why_not.empty()) {
     answer(extend->answers, fail(Errc::unsatisfiable, "what came was not taken: " + why_not), now);

@@ -41,7 +41,7 @@ class Borrower {
   void restore();
   // The instance above has taken this instance for its child, over a new connection.
   void connected();
-  // Called with the answer, and again never: what was promised comes or does not.
+  // Called with the answer; after a promise again, with what has become of it.
   using OnAnswer = std::function<void(const Result<msg::GrantAnswer>&, Time now)>;
   // Asks for what the jobspec says. Errors: unsupported (nobody is above), busy, protocol.
   Result<holdings::Op> ask_for(const std::string& jobspec, OnAnswer on_answer, Time now);
@@ -59,6 +59,8 @@ class Borrower {
   void receive(const holdings::Message& message, const std::string& jgf, Time now);
   // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
   std::optional<Time> turn(Time now);
+  // Has no job any of the units?
+  bool is_idle(const holdings::Units& units) const;
 
   void has_parent(bool has) { has_parent_ = has; }
   bool has_parent() const { return has_parent_; }
@@ -72,6 +74,7 @@ class Borrower {
   };
   struct Promised {
     holdings::Ask ask;  // op 0: of an earlier broker
+    OnAnswer on_answer;
     Time at = 0;
   };
   bool begin(Time now);
@@ -80,7 +83,6 @@ class Borrower {
   void shrink(const holdings::Units& units);
   void leave(const holdings::Units& units);
   void drain(const holdings::Units& units);
-  bool is_idle(const holdings::Units& units) const;
   void kill_there(const holdings::Recall& recall, Time now);
   std::optional<Time> drain_what_is_over(Time now);
   std::optional<Time> end_what_is_recalled(Time now);

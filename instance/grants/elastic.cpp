@@ -1,12 +1,16 @@
 #include "instance/grants/elastic.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "holdings/policy.hpp"
+#include "instance/basics/clock.hpp"
 #include "instance/grants/units.hpp"
+#include "instance/journal/schema.hpp"
+#include "qmanager/machine/uniform.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {
@@ -14,14 +18,18 @@ namespace {
 
 namespace h = holdings;
 
-constexpr std::int64_t kJobsLookedAt = 4'096;  // of waiting jobs
-constexpr Duration kBetweenLooks = 250;        // ms: a look costs some passes of the scheduler
-constexpr Duration kPatience = 1'000;  // ms, before an ask that nobody waits for is withdrawn
-constexpr Duration kFirstPause = 1'000, kLongestPause = 60'000;  // ms, after a refusal
+constexpr std::int64_t kWaitingLookedAt = 4'096;  // of waiting jobs
+// A look costs some passes of the scheduler: so long between two, and so often what the last took.
+constexpr Duration kLookInterval = 250;  // ms
+constexpr std::int64_t kRestAfterLook = 20;
+constexpr Duration kUnneededFor = 1'000;  // ms, before an ask that nobody waits for is withdrawn
+constexpr Duration kFirstRefusalPause = 1'000,
+                   kLongestRefusalPause = 60'000;  // ms, after a refusal
 // Short jobs follow each other: what they share is asked for once, and goes back when it is idle.
-constexpr Duration kShortestLimit = 600'000;  // ms
+constexpr Duration kShortestAsk = 600'000;  // ms
 // A job begins later than the grant does that it is to end within, or waits for another one first.
 constexpr Duration kSlack = 60'000;          // ms
+constexpr std::int64_t kMostAtOnce = 1'024;  // cores in one ask
 constexpr std::int64_t kFirstNew = 1 << 30;  // the logical number of a core that does not exist
 
 // A core of each node that takes work.
@@ -64,8 +72,16 @@ resource::GraphSpec more_cores(const resource::ResourceGraph& graph, std::int64_
   return spec;
 }
 
-std::string jobspec_for(std::int64_t least, std::int64_t most, Duration limit) {
-  nlohmann::json system = {{"duration", static_cast<double>(limit) / 1'000}};
+std::set<JobId> jobs_in(const qmanager::Scheduler::StartsByHost& starts) {
+  std::set<JobId> jobs;
+  for (const auto& [host, on_it] : starts) jobs.insert(on_it.begin(), on_it.end());
+  return jobs;
+}
+
+std::string jobspec_of_ask(std::int64_t least, std::int64_t most, Duration limit,
+                           const std::string& hosts) {
+  nlohmann::json system = {{"duration", static_cast<double>(limit) / 1'000},
+                           {"constraints", {{"hostlist", {hosts}}}}};
   if (most > least) system["holon"] = {{"slots", fmt::format("{}-{}", least, most)}};
   const nlohmann::json core = {{"type", "core"}, {"count", 1}};
   const nlohmann::json slot = {
@@ -81,35 +97,47 @@ std::string jobspec_for(std::int64_t least, std::int64_t most, Duration limit) {
 
 }  // namespace
 
-std::string Elastic::awaited() const {
+void Elastic::restore() {
+  if (const auto kept = uses_.journal.number(kOpenAsk); kept && *kept && **kept > 0)
+    open_ = static_cast<h::Op>(**kept);
+}
+
+void Elastic::open(std::optional<h::Op> ask) {
+  open_ = ask;
+  uses_.journal.set_number(kOpenAsk, static_cast<std::int64_t>(ask.value_or(0)));
+  unneeded_since_.reset();
+}
+
+std::string Elastic::awaited(const qmanager::JobRequest& job) const {
   const std::int64_t max = uses_.config.grant_max;
-  if (max == 0 || !uses_.borrower.has_parent()) return "";
+  if (max == 0 || !uses_.borrower.has_parent() || job.spec == nullptr) return "";
+  if (qmanager::least_units(*job.spec, "core") > max) return "";
+  const auto& graph = uses_.store.graph();
+  for (const char* other : {"node", "gpu"})
+    if (qmanager::least_units(*job.spec, other) >
+        static_cast<std::int64_t>(graph.by_type(other).size()))
+      return "";
   return fmt::format("the instance above is asked for more, for up to {} cores (grant.max)", max);
 }
 
-// Ceiling and floor are about what is here, also where it is on its way back.
+// The ceiling is about all that is here, also what is on its way back.
 std::int64_t Elastic::room() const {
-  const auto& graph = uses_.store.graph();
-  return uses_.config.grant_max - static_cast<std::int64_t>(graph.by_type("core").size());
+  const auto here = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
+  return std::min(uses_.config.grant_max - here, kMostAtOnce);
 }
 
-std::vector<JobId> Elastic::starts_with(std::int64_t cores, Time now) const {
+qmanager::Scheduler::StartsByHost Elastic::starts_with(std::int64_t cores, Time now) const {
   const auto part = more_cores(uses_.store.graph(), cores);
   if (part.rows.empty()) return {};
-  const auto starts = uses_.scheduler.starts_on(part, kTimeMax, now, {.jobs = kJobsLookedAt});
-  std::vector<JobId> jobs;
-  if (!starts) return jobs;
-  for (const auto& [host, on_it] : *starts) jobs.insert(jobs.end(), on_it.begin(), on_it.end());
-  std::sort(jobs.begin(), jobs.end());
-  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
-  return jobs;
+  return uses_.scheduler.starts_on(part, kTimeMax, now, {.jobs = kWaitingLookedAt})
+      .value_or(qmanager::Scheduler::StartsByHost());
 }
 
 std::int64_t Elastic::fewest_for(std::size_t jobs, std::int64_t most, Time now) const {
   std::int64_t fewest = 1;
   while (fewest < most) {
     const std::int64_t middle = fewest + (most - fewest) / 2;
-    if (starts_with(middle, now).size() >= jobs)
+    if (jobs_in(starts_with(middle, now)).size() >= jobs)
       most = middle;
     else
       fewest = middle + 1;
@@ -119,19 +147,23 @@ std::int64_t Elastic::fewest_for(std::size_t jobs, std::int64_t most, Time now) 
 
 Elastic::Need Elastic::need(Time now) const {
   if (room() <= 0 || uses_.scheduler.pending() == 0) return {};
-  const std::vector<JobId> jobs = starts_with(room(), now);
+  const auto starts = starts_with(room(), now);
+  const std::set<JobId> jobs = jobs_in(starts);
   if (jobs.empty()) return {};
   Need need;
+  std::vector<std::string> hosts;
+  for (const auto& [host, on_it] : starts) hosts.push_back(host);
+  need.hosts = fmt::format("{}", fmt::join(hosts, ","));
   need.most = fewest_for(jobs.size(), room(), now);
   need.least = fewest_for(1, need.most, now);
   for (const JobId id : jobs) {
     const ActiveJob* const job = uses_.jobs.find(id);
     if (job == nullptr) continue;
     if (job->submission->limit == 0) {
-      need.limit = 0;
+      need.limit = 0;  // to the end of this instance
       break;
     }
-    need.limit = std::max({need.limit, job->submission->limit + kSlack, kShortestLimit});
+    need.limit = std::max({need.limit, job->submission->limit + kSlack, kShortestAsk});
   }
   return need;
 }
@@ -142,74 +174,104 @@ void Elastic::ask(const Need& need, Time now) {
   const auto answered = [this](const Result<msg::GrantAnswer>& answer, Time when) {
     hear(answer, when);
   };
-  const auto asked =
-      uses_.borrower.ask_for(jobspec_for(need.least, need.most, need.limit), answered, now);
-  if (!asked) return spdlog::info(fmt::format("does not ask for more: {}", asked.error().what));
-  open_ = *asked;
-  unneeded_since_.reset();
+  const auto asked = uses_.borrower.ask_for(
+      jobspec_of_ask(need.least, need.most, need.limit, need.hosts), answered, now);
+  if (!asked) {
+    spdlog::info(fmt::format("does not ask for more: {}", asked.error().what));
+    return pause(now);
+  }
+  open(*asked);
+  open_least_ = need.least;
   spdlog::info(fmt::format("asks for {} to {} cores more", need.least, need.most));
 }
 
-// A promise leaves the ask open.
+// A promise leaves the ask open. Whether what has come is of use shows later.
 void Elastic::hear(const Result<msg::GrantAnswer>& answer, Time now) {
   if (answer && !answer->is_here) return;
-  open_.reset();
-  pause_ = answer ? 0 : std::clamp(2 * pause_, kFirstPause, kLongestPause);
-  not_before_ = now + std::max(pause_, kBetweenLooks);
-  if (!answer) spdlog::info(fmt::format("gets no more: {}", answer.error().what));
+  open(std::nullopt);
+  if (answer) return;
+  spdlog::info(fmt::format("gets no more: {}", answer.error().what));
+  pause(now);
+}
+
+void Elastic::pause(Time now) {
+  pause_ = std::clamp(2 * pause_, kFirstRefusalPause, kLongestRefusalPause);
+  not_before_ = std::max(not_before_, now + pause_);
 }
 
 void Elastic::withdraw_if_unneeded(bool is_needed, Time now) {
   if (is_needed) return unneeded_since_.reset();
   if (!unneeded_since_) unneeded_since_ = now;
-  if (now - *unneeded_since_ >= kPatience)
+  if (now - *unneeded_since_ >= kUnneededFor)
     uses_.borrower.withdraw(*open_);
   else
-    at(*unneeded_since_ + kPatience);
+    at(*unneeded_since_ + kUnneededFor);
+}
+
+// Whoever takes something back would see it asked for again at once. What is past its time goes
+// back without anybody taking it.
+void Elastic::rest_if_recalled(Time now) {
+  const h::Link& up = uses_.book.up();
+  const bool is_recalled =
+      std::any_of(up.recalls.begin(), up.recalls.end(), [&](const h::Recall& recall) {
+        return std::any_of(up.holdings.begin(), up.holdings.end(), [&](const h::Holding& holding) {
+          return holding.until > now && !h::have_none_in_common(holding.units, recall.units);
+        });
+      });
+  if (is_recalled && !is_recalled_) ++recalls_;
+  is_recalled_ = is_recalled;
+  if (is_recalled)
+    not_before_ = std::max(not_before_, now + h::backoff_after(recalls_, h::PolicyTerms()));
 }
 
 void Elastic::look(Time now) {
-  if (open_ && !uses_.borrower.is_open(*open_)) open_.reset();  // it came after a promise
   if (!uses_.borrower.is_up_to_date()) return;
-  if (!open_ && !uses_.borrower.promised().empty()) return;  // of an earlier broker, or by hand
+  if (open_ && !uses_.borrower.is_open(*open_)) open(std::nullopt);  // settled before a restart
   if (uses_.scheduler.pending() == 0 && !open_) return;
   if (!uses_.jobs.settled()) return;  // the turn after the next pass comes by itself
+  const std::int64_t passes = uses_.jobs.pass_times().passes;
+  if (open_ && !unneeded_since_ && passes == looked_at_) return;
   if (now < not_before_) return at(not_before_);
-  not_before_ = now + kBetweenLooks;
+  looked_at_ = passes;
+  const std::int64_t begun = monotonic_us();
   const Need lacking = need(now);
+  not_before_ = now + std::max(kLookInterval, kRestAfterLook * (monotonic_us() - begun) / 1'000);
   if (open_)
-    withdraw_if_unneeded(lacking.most > 0, now);
+    withdraw_if_unneeded(lacking.least > 0 && lacking.least >= open_least_, now);
   else if (lacking.most > 0)
     ask(lacking, now);
 }
 
 // ---- giving back
 
-bool Elastic::is_idle(const h::Units& units) const {
-  const auto ids = units.ids();
-  return std::all_of(ids.begin(), ids.end(), [&](std::uint64_t unit) {
-    const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit));
-    return !v || uses_.store.jobs_at(*v).empty();
-  });
-}
-
+// What came and was of no use, since it came elsewhere than a job needs it, is not asked for again
+// at once.
 void Elastic::give_back_idle(Time now) {
+  if (uses_.config.grant_idle == 0 || !uses_.jobs.settled()) return;
   h::Units idle;
+  bool was_of_use = true;
   std::map<h::Epoch, Time> since;
+  std::set<h::Epoch> used;
   for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (holding.source == h::Source::owned || holding.state != h::State::held ||
-        !is_idle(holding.units))
-      continue;
+    if (holding.source == h::Source::owned || holding.state != h::State::held) continue;
+    const bool is_idle = uses_.borrower.is_idle(holding.units);
+    if (!is_idle) pause_ = 0;
+    if (!is_idle || used_.contains(holding.epoch)) used.insert(holding.epoch);
+    if (!is_idle) continue;
     const auto known = idle_since_.find(holding.epoch);
     const Time begun = known == idle_since_.end() ? now : known->second;
     since[holding.epoch] = begun;
-    if (now - begun >= uses_.config.grant_idle)
-      idle = h::all_of(idle, holding.units);
-    else
+    if (now - begun < uses_.config.grant_idle) {
       at(begun + uses_.config.grant_idle);
+      continue;
+    }
+    idle = h::all_of(idle, holding.units);
+    was_of_use = was_of_use && used.contains(holding.epoch);
   }
   idle_since_ = std::move(since);
+  used_ = std::move(used);
   if (idle.empty()) return;
+  if (!was_of_use) pause(now);
   if (auto done = uses_.borrower.release({idle.str()}, now); !done)
     spdlog::error(fmt::format("grant: {}", to_string(done.error())));
 }
@@ -218,6 +280,7 @@ std::optional<Time> Elastic::turn(Time now) {
   next_.reset();
   if (uses_.config.grant_max == 0 || !uses_.borrower.has_parent()) return std::nullopt;
   give_back_idle(now);
+  rest_if_recalled(now);
   look(now);
   return next_;
 }

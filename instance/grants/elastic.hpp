@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ class Elastic {
  public:
   struct Uses {
     const config::Config& config;
+    Journal& journal;
     const resource::ResourceStore& store;
     const qmanager::Scheduler& scheduler;
     const JobManager& jobs;
@@ -29,36 +31,47 @@ class Elastic {
   };
   explicit Elastic(Uses uses) : uses_(uses) {}
 
+  // Goes on with the ask of an earlier broker.
+  void restore();
   // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
   std::optional<Time> turn(Time now);
-  // Why a job that is too large for what is here may wait, as a clause; "": no more will come.
-  std::string awaited() const;
+  // Why this job, which is too large for what is here, may wait, as a clause; "": what it needs
+  // does not come by itself.
+  std::string awaited(const qmanager::JobRequest& job) const;
 
  private:
   // What waiting jobs would use beside what is here.
   struct Need {
     std::int64_t least = 0, most = 0;  // cores: with which one more job starts, and all that can
     Duration limit = 0;                // ms, the longest of these jobs; 0: one has none
+    std::string hosts{};               // on which they would start
   };
   std::int64_t room() const;
-  std::vector<JobId> starts_with(std::int64_t cores, Time now) const;
+  qmanager::Scheduler::StartsByHost starts_with(std::int64_t cores, Time now) const;
   std::int64_t fewest_for(std::size_t jobs, std::int64_t most, Time now) const;
   Need need(Time now) const;
   void look(Time now);
   void ask(const Need& need, Time now);
   void hear(const Result<msg::GrantAnswer>& answer, Time now);
+  void open(std::optional<holdings::Op> ask);
+  void pause(Time now);
   void withdraw_if_unneeded(bool is_needed, Time now);
+  void rest_if_recalled(Time now);
   void give_back_idle(Time now);
-  bool is_idle(const holdings::Units& units) const;
   void at(Time when) { next_ = next_ ? std::min(*next_, when) : when; }
 
   const Uses uses_;
   std::optional<Time> next_;
-  std::optional<holdings::Op> open_;            // the ask that is not answered yet, or promised
-  std::optional<Time> unneeded_since_;          // that ask
-  Time not_before_ = 0;                         // the next look
-  Duration pause_ = 0;                          // after the last refusal
+  std::optional<holdings::Op> open_;    // the ask that is not answered yet, or promised
+  std::int64_t open_least_ = 0;         // the fewest cores that it is for; 0: not known
+  std::optional<Time> unneeded_since_;  // that ask
+  Time not_before_ = 0;                 // the next look
+  std::int64_t looked_at_ = 0;          // passes of the scheduler before the last look
+  Duration pause_ = 0;                  // after what was refused, or of no use
+  std::uint32_t recalls_ = 0;           // of which the last is open, or rested from
+  bool is_recalled_ = false;
   std::map<holdings::Epoch, Time> idle_since_;  // by the change that brought the units
+  std::set<holdings::Epoch> used_;              // those that a job has been on
 };
 
 }  // namespace holon::instance

@@ -30,7 +30,8 @@ Grants::Grants(Uses uses)
                   const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
                   uses_.parent->tell("grant", transport::pack(told));
                 }),
-      elastic_({uses.config, uses.store, uses.scheduler, uses.jobs, book_, borrower_}) {
+      elastic_(
+          {uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, borrower_}) {
   borrower_.has_parent(uses.parent != nullptr);
 }
 
@@ -51,10 +52,11 @@ Status Grants::load(bool fresh) {
 void Grants::restore(Time now) {
   if (is_lost_) return lender_.lose_all(now);
   borrower_.restore();
+  elastic_.restore();
 }
 
-std::string Grants::awaited() const {
-  const std::string by_itself = elastic_.awaited();
+std::string Grants::awaited(const qmanager::JobRequest& job) const {
+  const std::string by_itself = elastic_.awaited(job);
   return by_itself.empty() && epoch() > 0 ? "holon grant ask may bring more" : by_itself;
 }
 

@@ -35,8 +35,8 @@ class Grants {
   Status load(bool fresh);
   // Goes on with what the book says, once the jobs are there.
   void restore(Time now);
-  // Why a job that is too large for what is here may wait, as a clause; "": nothing has ever moved.
-  std::string awaited() const;
+  // Why this job, which is too large for what is here, may wait, as a clause; "": it may not.
+  std::string awaited(const qmanager::JobRequest& job) const;
   // "grant", from a child or the parent; answered once it is on disk.
   void take(const transport::Request& request, Time now);
   void ask(const transport::Request& request, Time now) { borrower_.ask(request, now); }

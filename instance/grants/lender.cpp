@@ -292,8 +292,12 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
         now);
   h::Extend wanted;
   wanted.units = units;
-  wanted.until = std::min(grant.life.expiration == 0 ? kTimeMax : grant.life.expiration,
-                          until_of(uses_.book.book(), units));
+  // To the child's end is no end of its own: what has no limit there may run on it, too.
+  const ActiveJob* const its_child = uses_.jobs.find(child);
+  const Time end = grant.life.expiration;
+  const bool ends_before = end != 0 && its_child != nullptr &&
+                           (its_child->life.expiration == 0 || end < its_child->life.expiration);
+  wanted.until = std::min(ends_before ? end : kTimeMax, until_of(uses_.book.book(), units));
   wanted.answers = grant.submission->wishes.ask;
   const auto offered = h::extend(uses_.book.book(), child, wanted);
   if (offered) return void(write(*offered, now));
@@ -367,7 +371,7 @@ Status Lender::recall(const msg::GrantRecall& what, Time now) {
                 "child");
   for (const JobId id : all)
     if (const ActiveJob* grant = uses_.jobs.find(id);
-        what.kill && grant != nullptr && is_offered(child, *grant))
+        what.kill && what.grant != 0 && grant != nullptr && is_offered(child, *grant))
       return fail(Errc::busy,
                   fmt::format("grant {} is on its way to {}, which has not answered yet; it can be "
                               "cancelled, or recalled once it is there",
@@ -379,7 +383,7 @@ Status Lender::recall(const msg::GrantRecall& what, Time now) {
   return {};
 }
 
-// What the child does not have yet is cancelled: it comes back as soon as it has arrived.
+// What the child does not have yet is cancelled: it comes back when it has arrived, without force.
 void Lender::take_back(JobId child, JobId id, const Wanted& wanted, Time now) {
   const ActiveJob* grant = uses_.jobs.find(id);
   if (grant == nullptr) return;

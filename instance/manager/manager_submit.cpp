@@ -162,7 +162,7 @@ Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& reques
   const bool array = made->wishes.array.has_value();
   made->first = next_id_;
   made->count = request.count;
-  add_default_limit(*made, now);
+  if (!is_grant) add_default_limit(*made, now);  // that of its child bounds it
   if (const auto why = too_late(*made, now); !why.empty())
     return tl::unexpected(refuse(std::move(*made), request, why, now));
   if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());

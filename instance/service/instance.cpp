@@ -137,7 +137,9 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   const bool grows = identity.bind && (identity.spreads || identity.agent_secrets.size() > 1);
   if (grows || parent != nullptr)
-    settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
+    settings.awaited = [made](const qmanager::JobRequest& job) {
+      return *made == nullptr ? "" : (*made)->awaited_for(job);
+    };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Instance> core(new Instance(reactor, clock, server, journal, config, after_commit,
@@ -276,9 +278,9 @@ Provisions::Settings Instance::provision_settings() const {
   return settings;
 }
 
-std::string Instance::awaited_nodes() const {
+std::string Instance::awaited_for(const qmanager::JobRequest& job) const {
   std::string all = jobs.grows ? joining_nodes.awaited(agents.awaited()) : "";
-  for (const std::string& more : {provisions.awaited(), grants.awaited()})
+  for (const std::string& more : {provisions.awaited(), grants.awaited(job)})
     if (!more.empty()) all += (all.empty() ? "" : "; ") + more;
   return all;
 }

@@ -132,7 +132,7 @@ class Instance final : public Outside {
   Status keep_output(JobId job, const LoggedOutput& written, bool again);
   void task_denied(const ActiveJob& job, const std::string& why);
   std::string reasons_of_outage() const;
-  std::string awaited_nodes() const;
+  std::string awaited_for(const qmanager::JobRequest& job) const;
   std::string doubt(const ActiveJob& job) const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
   msg::Lease lease_of(Time end) const;

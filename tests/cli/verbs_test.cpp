@@ -570,6 +570,8 @@ TEST(Batch, MakesAnElasticInstance) {
   EXPECT_THAT(refusal({"--elastic", "many"}), HasSubstr("'many' is not accepted"));
   EXPECT_THAT(refusal({"--elastic", "0-8"}), HasSubstr("'0-8' is not accepted"));
   EXPECT_THAT(refusal({"--elastic", "2-8", "-n", "4"}), HasSubstr("it begins with 4 cores by -n"));
+  EXPECT_THAT(refusal({"--elastic", "4", "-N", "4"}), HasSubstr("which is not less"));
+  EXPECT_THAT(refusal({"--elastic", "2-8", "-N", "4"}), HasSubstr("it begins with 4 cores"));
   EXPECT_THAT(refusal({"--elastic", "4", "-n", "4"}), HasSubstr("which is not less"));
   EXPECT_THAT(refusal({"--elastic", "2-8", "-c", "2"}), HasSubstr("-c"));
   EXPECT_THAT(refusal({"--elastic", "8", "-N", "1", "-x"}), HasSubstr("with -x"));

@@ -183,7 +183,9 @@ TEST(LeavingNodes, WhatWouldStartOnMoreOfThemIsAskedWithoutAnyChange) {
 TEST(LeavingNodes, WhatIsTooLargeForWhatIsHereWouldStartOnMore) {
   auto store = *resource::ResourceStore::load(*resource::read_shape("node=1/core=2"), {});
   auto config = policy("fcfs");
-  config.awaited = [] { return std::string("batch jobs bring nodes"); };
+  config.awaited = [](const qmanager::JobRequest&) {
+    return std::string("batch jobs bring nodes");
+  };
   Scheduler scheduler = *Scheduler::create(config, store);
   resource::JobShape shape;
   shape.nodes = shape.tasks = 3;

@@ -92,7 +92,7 @@ TEST(OverTheGraph, WhatIsTooLargeWaitsForNodesThatAreStillToCome) {
     auto store = store_of("node=2/core=4");
     std::string awaited = "node2 has not come yet";
     auto config = policy(name);
-    config.awaited = [&] { return awaited; };
+    config.awaited = [&](const qmanager::JobRequest&) { return awaited; };
     Scheduler scheduler = *Scheduler::create(config, store);
     const auto taken = scheduler.submit(job(1, spec_of(12), 60), 0);
     ASSERT_TRUE(taken && !*taken) << name;

@@ -83,7 +83,7 @@ TEST_F(ElasticChild, AsksForNothingThatNobodyWaitsFor) {
   live.release("two");
   live.wait_one(two, "/1");
   EXPECT_EQ(cores_of("/1"), 2);
-  EXPECT_TRUE(live.jobs(true, false).size() == 1) << "the child alone: there was no grant";
+  EXPECT_EQ(live.jobs(true, false).size(), 1u) << "the child alone: there was no grant";
 }
 
 TEST_F(ElasticChild, TakesWhatThereIsOfWhatItCouldUse) {
@@ -126,6 +126,67 @@ TEST_F(ElasticChild, AsksOnceThoughBrokersAreKilled) {
   live.release("wide");
   EXPECT_EQ(live.wait_one(wide, "/1").result, "COMPLETED");
   expect_all_back();
+}
+
+TEST_F(ElasticChild, WithdrawsWhatAnEarlierBrokerHasAskedFor) {
+  live.when_running(live.job(live.gated("other"), cores(4)));
+  const auto wide = live.job(live.gated("wide"), cores(4), "/1");
+  ASSERT_TRUE(eventually([&] { return grants().size() == 1; }));
+  const pid_t broker = testing::processes_of(live, "/1").broker;
+  testing::signal_process(broker, SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto node = live.status("/1");
+    return node && node->pid != broker && node->health == "up";
+  }));
+  EXPECT_EQ(grants().size(), 1u);
+  live.cancel(wide, "/1");
+  EXPECT_TRUE(eventually([&] { return grants().empty(); }));
+  live.release("other");
+  expect_all_back();
+}
+
+TEST_F(ElasticChild, AsksAnewWhereLessWouldDo) {
+  live.when_running(live.job(live.gated("other"), cores(3)));
+  live.when_running(live.job(live.gated("own"), cores(2), "/1"), "/1");
+  const auto wide = live.job(live.gated("wide"), cores(2), "/1");
+  ASSERT_TRUE(eventually([&] { return grants().size() == 1; }));
+  EXPECT_EQ(grants().front().state, "SCHED") << "there is one core";
+  live.cancel(wide, "/1");
+  const auto small = live.job(live.gated("small"), cores(1), "/1");
+  live.when_running(small, "/1");
+  EXPECT_EQ(cores_of("/1"), 3);
+  for (const char* gate : {"small", "own", "other"}) live.release(gate);
+  expect_all_back();
+}
+
+// Whoever recalls would see it asked for again at once.
+TEST_F(ElasticChild, RestsAfterARecall) {
+  submit_eight();
+  ASSERT_TRUE(eventually([&] { return running_in("/1") == 4; }));
+  ASSERT_TRUE(live.call<msg::Empty>("grant.recall", msg::GrantRecall{1, 0, 0, false, "now"}));
+  const auto asked = live.jobs(true, false).size();
+  for (int i = 0; i < 4; ++i) live.release(std::to_string(i));
+  EXPECT_TRUE(eventually([&] { return cores_of("/1") == 2 && free_of("/") == 4; }));
+  EXPECT_TRUE(eventually([&] { return running_in("/1") == 2; }));
+  for (int i = 4; i < 8; ++i) live.release(std::to_string(i));
+  EXPECT_TRUE(eventually([&] { return running_in("/1") == 0; }));
+  EXPECT_EQ(live.jobs(true, false).size(), asked) << "no other grant";
+}
+
+TEST_F(ElasticChild, RefusesWhatIsMoreThanItMayHave) {
+  const auto refused = live.submit({"/bin/true"}, cores(5), "/1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unsatisfiable);
+}
+
+// To the child's end is no end of its own.
+TEST_F(ElasticChild, HasMoreForJobsWithoutALimit) {
+  const auto below = live.child({2, 60}, "", {"grant.max=4"});
+  const std::string path = "/" + std::to_string(below);
+  const auto job = live.job(live.gated("endless"), cores(4, 0), path);
+  EXPECT_EQ(live.when_running(job, path).ncores, 4);
+  live.release("endless");
+  EXPECT_EQ(live.wait_one(job, path).result, "COMPLETED");
 }
 
 // What a grandchild asks for is a job in the child, for which that asks in turn.

@@ -288,6 +288,8 @@ TEST_F(LiveGrants, APromiseThatIsBrokenIsHeardOfThoughTheChildWasAway) {
   all.duration = 300;
   live.when_running(live.job(live.gated("other"), all));
   ASSERT_TRUE(ask(2, 60));
+  kill_child_broker();
+  EXPECT_TRUE(eventually([&] { return grants("/1").promised.size() == 1; })) << "it is told again";
   const pid_t broker = testing::processes_of(live, "/1").broker;
   testing::signal_process(broker, SIGSTOP);
   std::uint64_t grant = 0;
@@ -295,7 +297,7 @@ TEST_F(LiveGrants, APromiseThatIsBrokenIsHeardOfThoughTheChildWasAway) {
     if (job.name == "grant") grant = job.id;
   live.cancel(grant);
   live.kill_broker();
-  testing::signal_process(broker, SIGCONT);
+  testing::signal_process(broker, SIGKILL);
   EXPECT_TRUE(eventually([&] { return grants("/1").promised.empty(); }));
   live.release("other");
   expect_all_back();

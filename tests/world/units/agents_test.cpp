@@ -234,6 +234,33 @@ TEST_F(AgentsTest, AReportThatWaitedIsOfWhenItsAgentSaysItWas) {
   }
 }
 
+// The broker was stopped right after it had started its first job.
+TEST_F(AgentsTest, AFirstReportThatWaitedIsOfWhenItsAgentSaysItWas) {
+  begin_broker({});
+  const auto agents_clock = [&] { return 5'000'000 + machine_->timeline.now() / kMs; };
+  auto hello = hello_of(0, 7);
+  hello.clock = agents_clock();
+  Peer& first = agent(hello);
+  const auto job = submit(user(), 1, false, 1, 3);
+  EXPECT_TRUE(until([&] { return state(job) == "RUN"; }));
+  auto report = started(job, 4711);
+  report.started.front().t_start = agents_clock();
+  pass(kSecond);
+  report.clock = agents_clock();
+  report.finished.emplace_back();
+  report.finished.back().job = job;
+  report.finished.back().reason = "exit";
+  report.finished.back().t_start = report.started.front().t_start;
+  report.finished.back().t_finish = report.clock;
+  pass(6 * kSecond);
+  EXPECT_TRUE(answer(first, "agent.report", report));
+  EXPECT_TRUE(until([&] { return state(job) == "INACTIVE"; }));
+  const auto record = core().jobs.record(JobId(job));
+  EXPECT_GE(record->t_finish - record->t_start, 900);
+  EXPECT_LE(record->t_finish - record->t_start, 1'100);
+  EXPECT_LE(record->t_start - record->t_submit, 1'000) << "it began when it did";
+}
+
 TEST_F(AgentsTest, AStartIsSentAgainToTheSameProcessAndToNoOther) {
   begin_broker({});
   const auto hello = hello_of(0, 7);
