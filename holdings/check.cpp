@@ -91,11 +91,15 @@ struct Ends {
     return std::nullopt;
   }
 
+  // What the child has returned may be given anew, on other terms, before it hears that it is gone.
   Found terms() const {
     for (const Holding& mine : up.holdings)
       for (const Holding& theirs : down.holdings)
-        if (!have_none_in_common(mine.units, theirs.units) && mine.until > theirs.until)
-          return breach(6, "the child holds units " + mine.units.str() + " for longer than given");
+        if (mine.state != State::returned && mine.until > theirs.until &&
+            !have_none_in_common(mine.units, theirs.units))
+          return breach(6, "the child holds units " + mine.units.str() +
+                               " for longer than given: until " + std::to_string(mine.until) +
+                               ", not " + std::to_string(theirs.until));
     return std::nullopt;
   }
 };

@@ -41,9 +41,10 @@ Instance* World::some_child() {
 void World::move_grant() {
   Instance* const child = some_child();
   if (child == nullptr) return;
-  switch (machine_.dice.between(1, 16)) {
+  switch (machine_.dice.between(1, 20)) {
     case 1:
     case 2:
+    case 11:
       return recall_grant(*child);
     case 3:
       recall_grant(*child);  // and the child gives back meanwhile

@@ -54,7 +54,7 @@ void World::act() {
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
   if (has_batch_ && machine_.dice.one_in(15)) return change_provisions();
   if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
-  if (machine_.edition >= 7 && machine_.dice.one_in(4)) return move_grant();
+  if (machine_.edition >= 7 && machine_.dice.one_in(3)) return move_grant();
   if (!people_.empty() && machine_.dice.one_in(3)) return meddle();
   if (machine_.planted(Plant::early_idle) && !instance->user().empty() && machine_.dice.one_in(10))
     return end_as_idle(*instance);

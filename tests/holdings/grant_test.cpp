@@ -332,6 +332,22 @@ TEST(Grant, AnAskIsAnsweredOnce) {
   EXPECT_TRUE(only<Taken>(receive(pair.child, kParent, *only<Extend>(twice), 0)));
 }
 
+// The parent may give a unit anew before the child has heard that its release was taken.
+TEST(Grant, TermsAreThoseOfWhatIsHeldNow) {
+  Pair pair;
+  pair.give("0-1");
+  const Turn back = *release(pair.child, {.units = units("0")});
+  pair.child = *commit(pair.child, back);
+  pair.parent = *commit(pair.parent, receive(pair.parent, kChild, back.sent.front().message, 0));
+  pair.parent = *commit(pair.parent, *gone(pair.parent, kChild, units("0")));
+  pair.parent =
+      *commit(pair.parent, *extend(pair.parent, kChild, {.units = units("0"), .until = 90}));
+  EXPECT_FALSE(pair.breach()) << pair.breach()->what;
+  pair.at_child(hello(pair.child));
+  EXPECT_FALSE(pair.breach()) << pair.breach()->what;
+  EXPECT_EQ(until_of(pair.child, units("0")), 90);
+}
+
 TEST(Grant, APromiseThatIsNotKeptBecomesANo) {
   Pair pair;
   pair.give("0");
