@@ -56,8 +56,8 @@ void Grants::restore(Time now) {
 }
 
 std::string Grants::awaited(const qmanager::JobRequest& job) const {
-  const std::string by_itself = elastic_.awaited(job);
-  return by_itself.empty() && epoch() > 0 ? "holon grant ask may bring more" : by_itself;
+  if (uses_.config.grant_max > 0) return elastic_.awaited(job);
+  return epoch() > 0 ? "holon grant ask may bring more" : "";
 }
 
 void Grants::take(const transport::Request& request, Time now) {

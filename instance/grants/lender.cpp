@@ -31,6 +31,7 @@ constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still t
 constexpr std::array kOfTheCommand = {"cwd", "environment", "job", "shell"};
 constexpr std::array kOfAnAsk = {"duration", "constraints", "holon"};
 constexpr std::array kWishesOfAnAsk = {"immediate", "slots"};
+constexpr const char* kGroup = "group";  // of whoever asks; the grant is of the child's
 
 template <class Names>
 bool is_one_of(const Names& names, const std::string& name) {
@@ -48,7 +49,7 @@ Status check_ask(const json& system) {
   if (!system["holon"].is_object())
     return fail(Errc::invalid_argument, "is no object", "/attributes/system/holon");
   for (const auto& [name, value] : system["holon"].items())
-    if (!is_one_of(kWishesOfAnAsk, name))
+    if (!is_one_of(kWishesOfAnAsk, name) && name != kGroup)
       return fail(Errc::invalid_argument, kAccepted, "/attributes/system/holon/" + name);
   return {};
 }
@@ -184,6 +185,7 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
   asked["constraints"] = asked.contains("constraints")
                              ? json{{"and", json::array({asked["constraints"], here})}}
                              : here;
+  if (asked.contains("holon")) asked["holon"].erase(kGroup);
   asked["holon"]["grant"] = {{"child", child.id.value()}, {"ask", ask.op}};
   asked["job"]["name"] = "grant";
   spec["attributes"] = {{"system", asked}};
@@ -359,6 +361,9 @@ bool Lender::is_offered(JobId child, const ActiveJob& grant) const {
 // A recall is in the journal before it is answered, whatever state the grant is in.
 Status Lender::recall(const msg::GrantRecall& what, Time now) {
   const JobId child(what.child);
+  if (!is_child(child))
+    return fail(Errc::not_found,
+                fmt::format("no instance {} runs here", uses_.jobs.path_of(child)), "child");
   std::vector<JobId> all;
   if (const auto of_child = uses_.jobs.grants().find(child); of_child != uses_.jobs.grants().end())
     for (const JobId id : of_child->second)

@@ -90,7 +90,7 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"queue.depth=1e7", "--conf queue.depth", "1 to 1000000"},
       {"nonsense=1", "--conf nonsense",
        "accepted are access. ..., accounts. ..., batch. ..., environments. ..., fairshare. ..., "
-       "instance."},
+       "grant. ..., instance."},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
       {"resource.prune-filters=ALL", "--conf resource.prune-filters", "ALL:core,ALL:node"},
       {"resource.prune-filters=ALL:core,", "--conf resource.prune-filters", "ALL:core,ALL:node"},

@@ -245,5 +245,39 @@ TEST(Nesting, FourLevelsDeepItStillWorks) {
   EXPECT_EQ(sandbox.json({"-i", at, "uptime"})["path"], "/1/1/1/1");
 }
 
+// As docs/elastic.md has it.
+TEST(Nesting, AChildGetsMoreByHandAndIsToGiveItBack) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=6"});
+  sandbox.ok({"alloc", "--bg", "-n", "2"});
+  EXPECT_THAT(sandbox.ok({"-i", "/1", "grant", "ask", "-n", "2", "-t", "10m"}),
+              testing::StartsWith("2 cores until "));
+  EXPECT_THAT(sandbox.ok({"grant", "-i", "/1"}), testing::HasSubstr("extra"));
+  EXPECT_EQ(sandbox.ok({"-i", "/1", "run", "-n", "4", "-t", "1m", "echo", "on", "four"}),
+            "on four\non four\non four\non four\n");
+  sandbox.ok({"grant", "recall", "/1"});
+  EXPECT_TRUE(eventually([&] {
+    return sandbox.ok({"grant", "-i", "/1"}).find("extra") == std::string::npos;
+  }));
+  const Ran none = sandbox.run({"grant", "recall", "99"});
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.err, testing::HasSubstr("no instance /99 runs here"));
+}
+
+TEST(Nesting, AnElasticChildHasMoreWhileJobsWaitInIt) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  const std::string script = sandbox.write_file("campaign.sh",
+                                                "#!/bin/sh\n"
+                                                "holon run -n 4 -t 1m echo wide\n"
+                                                "holon submit -n 5 true 2>&1; true\n",
+                                                true);
+  const std::string id = trimmed(sandbox.ok({"batch", "--elastic", "1-4", script}));
+  sandbox.ok({"job", "wait", id});
+  const std::string told = sandbox.ok({"job", "attach", id});
+  EXPECT_THAT(told, testing::StartsWith("wide\nwide\nwide\nwide\n"));
+  EXPECT_THAT(told, testing::HasSubstr("holon submit: ")) << "five are more than it may have";
+}
+
 }  // namespace
 }  // namespace holon::system_test

@@ -20,9 +20,11 @@ namespace {
 
 std::string line_about(const msg::TreeNode& at, Time now) {
   const auto depth = at.path == "/" ? 0 : std::count(at.path.begin(), at.path.end(), '/');
-  std::string line = fmt::format("{} {}: {} for {}, depth {}, {}, ", at.path, printable(at.name),
-                                 printable(at.health), show_duration(now - at.t_started), depth,
-                                 printable(at.policy));
+  std::string line = fmt::format("{} {}: {}", at.path, printable(at.name), printable(at.health));
+  // Of one that has ended, or does not answer, little is known.
+  if (at.t_started > 0) line += fmt::format(" for {}", show_duration(now - at.t_started));
+  line += fmt::format(", depth {}, ", depth);
+  if (!at.policy.empty()) line += printable(at.policy) + ", ";
   if (at.expiration > 0)
     line += fmt::format("{} left, ", show_duration(std::max<Time>(at.expiration - now, 0)));
   line += fmt::format("{} node{}, {} of {} cores free, {} running, {} waiting, {} done", at.nodes,
