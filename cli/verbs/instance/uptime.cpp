@@ -21,8 +21,8 @@ namespace {
 std::string line_about(const msg::TreeNode& at, Time now) {
   const auto depth = at.path == "/" ? 0 : std::count(at.path.begin(), at.path.end(), '/');
   std::string line = fmt::format("{} {}: {}", at.path, printable(at.name), printable(at.health));
-  // Of one that has ended, or does not answer, little is known.
-  if (at.t_started > 0) line += fmt::format(" for {}", show_duration(now - at.t_started));
+  // Of one that has ended little is known.
+  if (at.health != "ended") line += fmt::format(" for {}", show_duration(now - at.t_started));
   line += fmt::format(", depth {}, ", depth);
   if (!at.policy.empty()) line += printable(at.policy) + ", ";
   if (at.expiration > 0)
