@@ -32,6 +32,12 @@ struct Pair {
   void give(const char* text, Time until = kTimeMax) {
     at_parent(*extend(parent, kChild, {.units = units(text), .until = until}));
   }
+  // The child asks; what it has sent.
+  Ask asks() {
+    const Turn turn = ask(child, {.jobspec = "{}"});
+    child = *commit(child, turn);
+    return std::get<Ask>(turn.sent.front().message);
+  }
   std::optional<Breach> breach() const {
     return check({{"/", std::nullopt, kParent, parent}, {"/7", 0, kChild, child}});
   }
@@ -351,23 +357,20 @@ TEST(Grant, TermsAreThoseOfWhatIsHeldNow) {
 TEST(Grant, APromiseThatIsNotKeptBecomesANo) {
   Pair pair;
   pair.give("0");
-  const Turn asked = ask(pair.child, {.jobspec = "{}"});
-  pair.child = *commit(pair.child, asked);
-  const Op op = std::get<Ask>(asked.sent.front().message).op;
+  const Ask asked = pair.asks();
+  const Op op = asked.op;
   pair.parent = *commit(pair.parent, answer(pair.parent, kChild, op, Promise{op, 60}));
   const Turn no = answer(pair.parent, kChild, op, No{op, "cancelled", ""});
   ASSERT_TRUE(only<No>(no));
   pair.parent = *commit(pair.parent, no);
   EXPECT_TRUE(only<No>(answer(pair.parent, kChild, op, Promise{op, 70}))) << "it is the last word";
-  EXPECT_TRUE(only<No>(receive(pair.parent, kChild, asked.sent.front().message, 0)));
+  EXPECT_TRUE(only<No>(receive(pair.parent, kChild, asked, 0)));
 }
 
 TEST(Grant, AnOfferThatTheChildRefusedBecomesANo) {
   Pair pair;
   pair.give("0");
-  const Turn asked = ask(pair.child, {.jobspec = "{}"});
-  pair.child = *commit(pair.child, asked);
-  const Op op = std::get<Ask>(asked.sent.front().message).op;
+  const Op op = pair.asks().op;
   pair.child = *commit(pair.child, close(pair.child));
   pair.at_parent(*extend(pair.parent, kChild, {.units = units("1"), .answers = op}));
   EXPECT_TRUE(only<No>(answer(pair.parent, kChild, op, No{op, "it is ending", ""})));

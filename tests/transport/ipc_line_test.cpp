@@ -1,6 +1,5 @@
 // A client's end of a socket whose other side reads slowly.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "tests/support/no_descriptors.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -20,23 +20,6 @@ namespace holon::transport {
 namespace {
 
 constexpr Duration kLinePatience = 60'000;  // ms; only a failing test waits so long
-
-// Until its end no descriptor more is given.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit none = before_;
-    none.rlim_cur = 0;
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 TEST(IpcLine, WritesOnWhereNoDescriptorIsLeftToWaitForRoomWith) {
   const std::string dir = *make_runtime_dir(), path = dir + "/s";
@@ -62,7 +45,7 @@ TEST(IpcLine, WritesOnWhereNoDescriptorIsLeftToWaitForRoomWith) {
       kLinePatience));
 
   constexpr std::size_t kMuch = 2 << 20;
-  auto none = std::make_optional<NoDescriptors>();
+  auto none = std::make_optional<tests::NoDescriptors>(0);
   ASSERT_TRUE(line->send(std::string(kMuch, 'x')));
   std::size_t got = 0;
   EXPECT_TRUE(reactor->run_until(

@@ -2,7 +2,6 @@
 #include "instance/assembly/page_process.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -10,24 +9,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/no_descriptors.hpp"
+
 namespace holon::instance {
 namespace {
-
-// No descriptor can be had while it lives, but for those that are open.
-class NoDescriptors {
- public:
-  NoDescriptors() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{3, before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoDescriptors(const NoDescriptors&) = delete;
-  NoDescriptors& operator=(const NoDescriptors&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 // The first page is watched and ends; the second one cannot be, and the third one can.
 TEST(PageProcess, EndsAPageThatCannotBeWatchedAndStartsAnother) {
@@ -39,7 +24,7 @@ TEST(PageProcess, EndsAPageThatCannotBeWatchedAndStartsAnother) {
   auto reactor = transport::Reactor::create();
   ASSERT_TRUE(reactor) << to_string(reactor.error());
   std::string said;
-  std::optional<NoDescriptors> none;
+  std::optional<tests::NoDescriptors> none;
   PageProcess page(
       **reactor,
       [&](const std::string& words) {
@@ -50,7 +35,7 @@ TEST(PageProcess, EndsAPageThatCannotBeWatchedAndStartsAnother) {
   page.start(program, dir);
   const pid_t first = page.pid();
   ASSERT_GT(first, 0);
-  none.emplace();
+  none.emplace(3);
   kill(first, SIGKILL);
   auto looks = (*reactor)->every(10, [&] {
     if (page.pid() > 0 && page.pid() != first && !said.empty()) (*reactor)->stop();
