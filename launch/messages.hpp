@@ -376,10 +376,12 @@ struct CaptureReply {
 };
 
 // "agent.shutdown": kills what runs (with its grace), waits at most `wait` ms for the last
-// acknowledgement, ends. Answered (Empty) at once.
+// acknowledgement, ends. Answered (Empty) at once. `alone`: the broker's supervisor is gone; the
+// agent that was started by it ends its other processes, too.
 struct ShutdownRequest {
   std::int64_t wait = 2000;
-  HOLON_FIELDS(wait)
+  bool alone = false;
+  HOLON_FIELDS(wait, alone)
 };
 
 }  // namespace holon::launch::msg

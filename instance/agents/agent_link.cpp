@@ -260,8 +260,10 @@ void AgentLink::keep_orphans() {
   ground_.journal.put_orphans(rank_, orphans_);
 }
 
-void AgentLink::shutdown() {
-  if (connected()) tell("agent.shutdown", transport::pack(lm::ShutdownRequest{}));
+void AgentLink::shutdown(bool alone) {
+  lm::ShutdownRequest ask;
+  ask.alone = alone;
+  if (connected()) tell("agent.shutdown", transport::pack(ask));
 }
 
 // ---- incoming ----

@@ -135,7 +135,8 @@ class AgentLink {
   void forgotten(JobId first, JobId stop) { left_.forget(first, stop); }
   // Sends SIGKILL to everything that runs, at once.
   void kill_all_now();
-  void shutdown();
+  // `alone`: the broker's supervisor is gone.
+  void shutdown(bool alone = false);
 
  private:
   void take_over(transport::PeerId peer, const launch::msg::Hello& hello);

@@ -578,7 +578,10 @@ void Broker::finish(int code) {
   ends_for_good_ = code != kTryAgain && code != kBeginAgain;
   if (service_) service_->close(last_word());
   // Another broker follows one that cannot write: jobs run on for it.
-  if (instance_ && ends_for_good_) instance_->agents.shutdown();
+  if (instance_ && ends_for_good_) {
+    clears_up_ = alone_ && !instance_->agents.beside_broker().connected();
+    instance_->agents.shutdown(alone_);
+  }
   gather_timer_.cancel();
   // Commits what was done since the last commit, e.g. acknowledged records; the exit code reports a
   // failure.

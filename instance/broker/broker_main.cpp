@@ -7,6 +7,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,6 +19,8 @@
 #include "instance/process/lifeline.hpp"
 #include "instance/process/own_log.hpp"
 #include "instance/process/starter_line.hpp"
+#include "launch/tracking/leftovers.hpp"
+#include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -67,6 +70,18 @@ void keep_pending(int signal) {
   sigemptyset(&set);
   sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+// Ends the initial program and what it has started, for which neither the supervisor nor its agent
+// is left.
+void end_the_rest() {
+  constexpr int kLooks = 500;
+  constexpr useconds_t kBetween = 10'000;
+  const char* const lineage = std::getenv(kLineage);
+  if (lineage == nullptr) return;
+  launch::Leftovers rest({.prefix = launch::jobs_prefix(lineage), .of_instance = true});
+  for (int look = 0; look < kLooks && !rest.end(); ++look)
+    usleep(kBetween);  // nothing else runs any more in this process
 }
 
 int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
@@ -132,6 +147,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     gone = std::move(*watch);
   }
   loop.run();
+  if ((*broker)->clears_up()) end_the_rest();
   std::error_code ignored;
   if (alone) std::filesystem::remove_all(options.runtime_dir, ignored);  // else the supervisor does
   return code;

@@ -309,5 +309,20 @@ TEST(Crash, NoSignalAtTheVeryEndLeavesTheRuntimeDirectory) {
   }
 }
 
+// The broker alone is left to end what the supervisor has started.
+TEST(Crash, OfTheSupervisorAndItsAgentLeavesNoInitialProgram) {
+  Sandbox sandbox;
+  Process instance = sandbox.start({"start", "--resources", "node=1/core=1", "sh", "-c",
+                                    "holon run true; echo up; exec sleep 1000"});
+  for (std::string line; line != "up";) line = instance.read_line();
+  const auto agents = sandbox.processes({"holon", "agent"});
+  ASSERT_EQ(agents.size(), 1u);
+  instance.signal(SIGSTOP);  // it starts no other agent
+  kill_and_wait(agents.front());
+  instance.signal(SIGKILL);
+  EXPECT_EQ(instance.finish().code, 128 + SIGKILL);
+  EXPECT_TRUE(eventually([&] { return sandbox.processes().empty(); }));
+}
+
 }  // namespace
 }  // namespace holon::system_test
