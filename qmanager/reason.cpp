@@ -138,17 +138,17 @@ class Diagnosis {
     return cause;
   }
 
-  // Nodes that leave at `when`, "n[3-4]"; empty: none.
+  // What leaves at `when`; empty: nothing.
   std::string leaving_at(Time when) const {
     for (const Leaving& leaving : s_.plan().machine->leaving(now_))
-      if (leaving.when == when) return leaving.nodes;
+      if (leaving.when == when) return leaving.what;
     return {};
   }
 
   // Says who has what the job needs from `when` on, or that it is gone by then.
   std::string taken(Time when, const std::string& whom) const {
-    const std::string nodes = leaving_at(when);
-    const std::string leave = nodes.empty() ? "" : fmt::format("{} of it gone", nodes);
+    const std::string what = leaving_at(when);
+    const std::string leave = what.empty() ? "" : what + " gone";
     if (whom.empty() && !leave.empty()) return leave;
     return "reserved for " + whom + (leave.empty() ? "" : ", and " + leave);
   }

@@ -1,7 +1,15 @@
-// store_machine_ends.cpp - nodes that will be gone at a known time, and those that are not there
-// yet: the part of a StoreMachine that names nodes.
+// store_machine_ends.cpp - nodes, or parts of them, that will be gone at a known time, and those
+// that are not there yet: the part of a StoreMachine that names nodes.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/hostlist.hpp"
 #include "qmanager/machine/store_machine.hpp"
@@ -11,16 +19,68 @@ namespace holon::qmanager {
 
 using resource::Allocation;
 
+namespace {
+
+// What leaves at one time.
+struct Departure {
+  Hostlist nodes;                    // whole ones
+  Hostlist hosts;                    // of the parts
+  std::int64_t cores = 0, gpus = 0;  // parts of nodes that stay
+
+  std::string text() const {
+    std::vector<std::string> words;
+    if (!nodes.empty()) words.push_back(nodes.str() + " of it");
+    if (cores > 0) words.push_back(fmt::format("{} core{}", cores, cores == 1 ? "" : "s"));
+    if (gpus > 0) words.push_back(fmt::format("{} gpu{}", gpus, gpus == 1 ? "" : "s"));
+    const std::string all = fmt::format("{}", fmt::join(words, " and "));
+    return cores + gpus > 0 ? all + " of " + hosts.str() : all;
+  }
+};
+
+class Departures {
+ public:
+  Departures(const resource::ResourceGraph& graph, Time now) : graph_(graph), now_(now) {
+    for (const resource::VertexId node : graph.by_type("node"))
+      if (leaves(node)) at_[graph.end_of(node)].nodes.append(graph.name(node));
+    add_parts("core", &Departure::cores);
+    add_parts("gpu", &Departure::gpus);
+  }
+  std::vector<Leaving> all() const {
+    std::vector<Leaving> all;
+    for (const auto& [end, departure] : at_) all.push_back({end, departure.text()});
+    return all;
+  }
+
+ private:
+  bool leaves(resource::VertexId v) const { return graph_[v].has_end && graph_.end_of(v) > now_; }
+
+  void add_parts(std::string_view type, std::int64_t Departure::*count) {
+    for (const resource::VertexId v : graph_.by_type(type)) {
+      if (!leaves(v)) continue;
+      Departure& departure = at_[graph_.end_of(v)];
+      ++(departure.*count);
+      const auto node = node_of(v);
+      if (node && named_.emplace(graph_.end_of(v), *node).second)
+        departure.hosts.append(graph_.name(*node));
+    }
+  }
+  std::optional<resource::VertexId> node_of(resource::VertexId v) const {
+    for (; v != graph_.root(); v = graph_.parent(v))
+      if (graph_.type_name(v) == "node") return v;
+    return std::nullopt;
+  }
+
+  const resource::ResourceGraph& graph_;
+  const Time now_;
+  std::map<Time, Departure> at_;
+  std::set<std::pair<Time, resource::VertexId>> named_;
+};
+
+}  // namespace
+
 std::vector<Leaving> StoreMachine::leaving(Time now) const {
   const resource::ResourceGraph& graph = store_->graph();
-  if (!graph.has_ends()) return {};
-  std::map<Time, Hostlist> hosts;
-  for (const resource::VertexId node : graph.by_type("node"))
-    if (graph[node].has_end && graph.end_of(node) > now)
-      hosts[graph.end_of(node)].append(graph.name(node));
-  std::vector<Leaving> all;
-  for (const auto& [end, names] : hosts) all.push_back({end, names.str()});
-  return all;
+  return graph.has_ends() ? Departures(graph, now).all() : std::vector<Leaving>();
 }
 
 Time StoreMachine::end_of_nodes(JobId job) const {

@@ -50,10 +50,10 @@ struct Units {
   bool operator==(const Units&) const = default;
 };
 
-// Nodes that will be gone from `when` on.
+// What will be gone from `when` on.
 struct Leaving {
   Time when = 0;
-  std::string nodes;  // a hostlist
+  std::string what;  // "n[3-4] of it", "2 cores and 1 gpu of n3"
 };
 
 // A node, and the vertex above it.

@@ -27,6 +27,13 @@ class LeavingNodes {
       : store_(*resource::ResourceStore::load(*resource::read_shape(shape), {})),
         scheduler_(*Scheduler::create(policy(name), store_)) {}
 
+  // Some cores of a node, which stays.
+  void cores_leave(int node, int first, int last, Time end) {
+    for (int core = first; core <= last; ++core)
+      store_.set_end_of(
+          *store_.graph().find_path(fmt::format("/cluster0/node{}/core{}", node, core)), end);
+    scheduler_.resources_changed();
+  }
   void leaves(int node, Time end) {
     store_.set_end_of(*store_.graph().find_path(fmt::format("/cluster0/node{}", node)), end);
     scheduler_.resources_changed();
@@ -129,6 +136,23 @@ TEST(LeavingNodes, AReservationThatWouldOutlastOneIsMadeAgain) {
   world.check(3);
 }
 
+TEST(LeavingNodes, AJobSaysThatPartOfANodeWillBeGone) {
+  LeavingNodes world("node=2/core=4", "fcfs");
+  world.cores_leave(0, 2, 3, 60);
+  world.cores_leave(1, 3, 3, 90);
+  world.submit(1, 8, 0);
+  world->step(0);
+  EXPECT_EQ(world.reason(1),
+            "what it needs is free, but from 60 on 2 cores of node0 gone, and it has no time limit "
+            "to end before that");
+  world.leaves(1, 60);
+  world->step(1);
+  EXPECT_EQ(
+      world.reason(1),
+      "what it needs is free, but from 60 on node1 of it and 2 cores of node0 gone, and it has "
+      "no time limit to end before that");
+}
+
 TEST(LeavingNodes, ALimitCannotBeMovedPastTheirEnd) {
   LeavingNodes world("node=1/core=2", "easy");
   world.leaves(0, 100);
@@ -178,6 +202,26 @@ TEST(LeavingNodes, WhatWouldStartOnMoreOfThemIsAskedWithoutAnyChange) {
   EXPECT_EQ(world->pending(), 3U);
   world->check_invariants();
   EXPECT_TRUE(world->starts_on(more, 1, 1, {})->empty()) << "they would be gone at once";
+}
+
+TEST(LeavingNodes, WhenAJobThatIsNotThereWouldStartIsAskedWithoutAnyChange) {
+  LeavingNodes world("node=1/core=4", "easy");
+  world.submit(1, 2, 50);
+  world->step(0);
+  world.submit(2, 4, 100);
+  world->step(1);
+  const auto start = [&](std::int64_t cores, Duration limit) {
+    return world->start_of(LeavingNodes::request(9, cores, limit), 1, {});
+  };
+  ASSERT_TRUE(start(2, 49));
+  EXPECT_EQ(*start(2, 49), 1) << "two are free until the first ends";
+  EXPECT_EQ(*start(2, 50), 150) << "it would be in the way of the second";
+  const auto never = start(5, 10);
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().code, Errc::unsatisfiable);
+  EXPECT_EQ(world->pending(), 1U);
+  EXPECT_EQ(world->running(), 1U);
+  world.check(1);
 }
 
 TEST(LeavingNodes, WhatIsTooLargeForWhatIsHereWouldStartOnMore) {
