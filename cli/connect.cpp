@@ -134,4 +134,22 @@ std::string describe(const client::RunningInstance& root) {
   return text + ", state in " + root.state_dir;
 }
 
+namespace {
+
+void add_living(const msg::TreeNode& node, std::vector<std::string>& paths) {
+  if (node.health == "unreachable" || node.health == "ended") return;
+  paths.push_back(node.path);
+  for (const auto& child : node.children) add_living(child, paths);
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> living_instances(Client& client, bool recursive) {
+  const auto top = recursive ? client.tree() : client.status();
+  if (!top) return tl::unexpected(top.error());
+  std::vector<std::string> paths;
+  add_living(*top, paths);
+  return paths;
+}
+
 }  // namespace holon::cli

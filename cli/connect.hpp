@@ -40,6 +40,10 @@ struct SelectedJob {
 // `word` names several.
 Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word);
 
+// The paths of the client's instance and, if `recursive`, of those below it that answer. Errors:
+// those of Client::tree().
+Result<std::vector<std::string>> living_instances(Client& client, bool recursive);
+
 // Describes an instance in one line: who, since when, what runs, where its state is. Asks the
 // instance, and waits a second for the answer at most.
 std::string describe(const client::RunningInstance& instance);

@@ -20,6 +20,20 @@ Result<msg::GrantAnswer> Client::ask_grant(const msg::GrantAsk& request) {
   return parts_->call<msg::GrantAnswer>("grant.ask", request, kForEver);
 }
 
+Result<msg::GrantReply> Client::wait_for_grants(std::uint64_t epoch) {
+  return across_restarts(*parts_, [&] {
+    return parts_->call<msg::GrantReply>("grant.wait", msg::GrantWait{epoch}, kForEver);
+  });
+}
+
+Result<msg::GrantNeeded> Client::needed(const msg::GrantNeed& request) {
+  return parts_->call<msg::GrantNeeded>("grant.need", request);
+}
+
+Result<msg::GrantChance> Client::could_grant(const msg::GrantCould& request) {
+  return parts_->call<msg::GrantChance>("grant.could", request);
+}
+
 Status Client::release_grant(const msg::GrantRelease& request) {
   return done(parts_->call<msg::Empty>("grant.release", request));
 }

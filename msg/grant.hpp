@@ -47,6 +47,38 @@ struct GrantReply {
   HOLON_FIELDS(path, epoch, held, given, promised)
 };
 
+// "grant.wait": answered (GrantReply) once the epoch of what the instance holds from above is above
+// this one.
+struct GrantWait {
+  std::uint64_t epoch = 0;
+  HOLON_FIELDS(epoch)
+};
+
+// "grant.need", of a child: with how many cores more a waiting job of it would start.
+struct GrantNeed {
+  std::uint64_t job = 0;
+  HOLON_FIELDS(job)
+};
+struct GrantNeeded {
+  std::int64_t cores = 0;  // 0: it does not wait for cores, or for more than can be asked for
+  std::int64_t limit = 0;  // ms, as an ask would say it; 0: to the end of the child
+  std::string jobspec;     // of the ask
+  HOLON_FIELDS(cores, limit, jobspec)
+};
+
+// "grant.could", of the instance above: when would such an ask of this child get what it wants, as
+// planned now? Nothing is reserved. Refused with Errc::unsatisfiable: never, and why.
+struct GrantCould {
+  std::uint64_t child = 0;
+  std::string jobspec;
+  HOLON_FIELDS(child, jobspec)
+};
+struct GrantChance {
+  bool is_planned = false;  // else nobody knows when
+  std::int64_t at = 0;      // 0: now
+  HOLON_FIELDS(is_planned, at)
+};
+
 // "grant.release", of a child: extra units go back once nothing runs there. No epoch named: all.
 struct GrantRelease {
   std::string units;  // an idset, which names parts as a whole; "": all

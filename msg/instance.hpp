@@ -74,6 +74,8 @@ struct JobRecord {
   // The kind of what a pending job waits for, as `reason` says in words: resources, dependency, ...
   // (docs/protocol.md has them all); "": it does not wait.
   std::string waits_for;
+  // Of an instance that runs: the cores and GPUs that it has beyond its own, by grants.
+  std::int64_t extra_cores = 0, extra_gpus = 0;
 
   // Names of default fields would be most of the bytes. Append only: journals count places.
   HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
@@ -84,7 +86,8 @@ struct JobRecord {
                                 preemptions, t_suspended, array, index, tasks, tasks_pending,
                                 tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
                                 tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
-                                tasks_core_ms, tasks_open, as_of, entry, exception, waits_for)
+                                tasks_core_ms, tasks_open, as_of, entry, exception, waits_for,
+                                extra_cores, extra_gpus)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

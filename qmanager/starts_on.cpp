@@ -1,5 +1,6 @@
-// starts_on.cpp - what-if: which jobs would start, were there more nodes. A pass on a fork that has
-// them tells, so that the answer follows the policy, the limits and the plan as every start does.
+// starts_on.cpp - what-if: which jobs would start, were there more nodes, and when one more job
+// would. A pass on a fork that has them tells, so that the answer follows the policy, the limits
+// and the plan as every start does.
 #include <set>
 
 #include "qmanager/engine/state.hpp"
@@ -38,6 +39,23 @@ Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& 
       if (added.contains(host)) starts[std::move(host)].push_back(start->job);
   }
   return starts;
+}
+
+Result<std::optional<Time>> Scheduler::start_of(JobRequest job, Time now, Budget budget) const {
+  const JobId id = job.id;
+  Scheduler fork(state_->fork());
+  const auto taken = fork.submit(std::move(job), now);
+  if (!taken) return tl::unexpected(taken.error());
+  if (*taken) return fail(Errc::unsatisfiable, (*taken)->reason);
+  for (const Decision& decision : fork.step(now, budget).decisions) {
+    if (const auto* start = std::get_if<Start>(&decision); start != nullptr && start->job == id)
+      return now;
+    if (const auto* no = std::get_if<Reject>(&decision); no != nullptr && no->job == id)
+      return fail(Errc::unsatisfiable, no->reason);
+  }
+  const auto why = fork.explain(id, now);
+  if (!why) return tl::unexpected(why.error());
+  return why->planned_start ? why->planned_start : why->room_at;
 }
 
 }  // namespace holon::qmanager

@@ -39,6 +39,13 @@ std::string length_of(const JobRecord& job, Time now) {
   return kLength(job, now) < 0 ? "" : show_duration(kLength(job, now));
 }
 
+// "4+2": two beyond its own.
+template <auto kOwn, auto kExtra>
+std::string with_extra(const JobRecord& job, Time now) {
+  const std::string own = count_of<kOwn>(job, now);
+  return job.*kExtra > 0 ? fmt::format("{}+{}", own.empty() ? "0" : own, job.*kExtra) : own;
+}
+
 std::int64_t runtime_of(const JobRecord& job, Time now) {
   return job.t_start == 0 ? -1 : (job.t_finish > 0 ? job.t_finish : now) - job.t_start;
 }
@@ -99,8 +106,8 @@ constexpr auto kFields = std::to_array<JobField>({
     {"queue", kLeft, text_of<&J::queue>, nullptr},
     {"urgency", kRight, urgency_of, number_of<&J::urgency>},
     {"nodes", kRight, count_of<&J::nnodes>, number_of<&J::nnodes>},
-    {"cores", kRight, count_of<&J::ncores>, number_of<&J::ncores>},
-    {"gpus", kRight, count_of<&J::ngpus>, number_of<&J::ngpus>},
+    {"cores", kRight, with_extra<&J::ncores, &J::extra_cores>, number_of<&J::ncores>},
+    {"gpus", kRight, with_extra<&J::ngpus, &J::extra_gpus>, number_of<&J::ngpus>},
     {"tasks", kRight, count_of<&J::ntasks>, number_of<&J::ntasks>},
     {"time", kRight, length_of<runtime_of>, runtime_of},
     {"limit", kRight, length_of<limit_of>, limit_of},

@@ -1,99 +1,26 @@
 #include "instance/grants/elastic.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "holdings/policy.hpp"
 #include "instance/basics/clock.hpp"
-#include "instance/grants/units.hpp"
 #include "instance/journal/schema.hpp"
 #include "qmanager/machine/uniform.hpp"
-#include "resource/graph/graph.hpp"
 
 namespace holon::instance {
 namespace {
 
 namespace h = holdings;
 
-constexpr std::int64_t kWaitingLookedAt = 4'096;  // of waiting jobs
 // A look costs some passes of the scheduler: so long between two, and so often what the last took.
 constexpr Duration kLookInterval = 250;  // ms
 constexpr std::int64_t kRestAfterLook = 20;
 constexpr Duration kUnneededFor = 1'000;  // ms, before an ask that nobody waits for is withdrawn
 constexpr Duration kFirstRefusalPause = 1'000,
                    kLongestRefusalPause = 60'000;  // ms, after a refusal
-// Short jobs follow each other: what they share is asked for once, and goes back when it is idle.
-constexpr Duration kShortestAsk = 600'000;  // ms
-// A job begins later than the grant does that it is to end within, or waits for another one first.
-constexpr Duration kSlack = 60'000;          // ms
-constexpr std::int64_t kMostAtOnce = 1'024;  // cores in one ask
-constexpr std::int64_t kFirstNew = 1 << 30;  // the logical number of a core that does not exist
-
-// A core of each node that takes work.
-std::vector<resource::VertexId> core_of_each_node(const resource::ResourceGraph& graph) {
-  std::vector<resource::VertexId> cores;
-  for (const auto node : graph.by_type("node")) {
-    if (!graph[node].schedulable()) continue;
-    const auto below = graph.subtree(node);
-    const auto core = std::find_if(below.begin(), below.end(),
-                                   [&](auto v) { return graph.type_name(v) == "core"; });
-    if (core != below.end()) cores.push_back(*core);
-  }
-  return cores;
-}
-
-// Adds a vertex that is in the graph, below those above it. Returns its row.
-std::uint32_t add_with_those_above(resource::GraphSpec& spec, const resource::ResourceGraph& graph,
-                                   resource::VertexId v,
-                                   std::map<resource::VertexId, std::uint32_t>& rows) {
-  if (const auto known = rows.find(v); known != rows.end()) return known->second;
-  const std::uint32_t parent = v == graph.root()
-                                   ? resource::GraphSpec::kNone
-                                   : add_with_those_above(spec, graph, graph.parent(v), rows);
-  const std::uint32_t row =
-      spec.add(graph.type_name(v), graph[v].id, parent, graph[v].rank, graph[v].size);
-  spec.rows[row].name = spec.words.names.intern(graph.name(v));
-  return rows[v] = row;
-}
-
-// So many cores that do not exist, dealt to the nodes of the graph in turn.
-resource::GraphSpec more_cores(const resource::ResourceGraph& graph, std::int64_t count) {
-  resource::GraphSpec spec;
-  std::map<resource::VertexId, std::uint32_t> rows;
-  const auto beside = core_of_each_node(graph);
-  for (std::int64_t i = 0; i < count && !beside.empty(); ++i) {
-    const auto core = beside[static_cast<std::size_t>(i) % beside.size()];
-    const auto parent = add_with_those_above(spec, graph, graph.parent(core), rows);
-    spec.add("core", kFirstNew + i, parent, graph[core].rank);
-  }
-  return spec;
-}
-
-std::set<JobId> jobs_in(const qmanager::Scheduler::StartsByHost& starts) {
-  std::set<JobId> jobs;
-  for (const auto& [host, on_it] : starts) jobs.insert(on_it.begin(), on_it.end());
-  return jobs;
-}
-
-std::string jobspec_of_ask(std::int64_t least, std::int64_t most, Duration limit,
-                           const std::string& hosts) {
-  nlohmann::json system = {{"duration", static_cast<double>(limit) / 1'000},
-                           {"constraints", {{"hostlist", {hosts}}}}};
-  if (most > least) system["holon"] = {{"slots", fmt::format("{}-{}", least, most)}};
-  const nlohmann::json core = {{"type", "core"}, {"count", 1}};
-  const nlohmann::json slot = {
-      {"type", "slot"}, {"count", least}, {"label", "task"}, {"with", {core}}};
-  const nlohmann::json task = {
-      {"command", {"grant"}}, {"slot", "task"}, {"count", {{"per_slot", 1}}}};
-  return nlohmann::json{{"version", 1},
-                        {"resources", {slot}},
-                        {"tasks", {task}},
-                        {"attributes", {{"system", system}}}}
-      .dump();
-}
 
 }  // namespace
 
@@ -123,49 +50,7 @@ std::string Elastic::awaited(const qmanager::JobRequest& job) const {
 // The ceiling is about all that is here, also what is on its way back.
 std::int64_t Elastic::room() const {
   const auto here = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
-  return std::min(uses_.config.grant_max - here, kMostAtOnce);
-}
-
-qmanager::Scheduler::StartsByHost Elastic::starts_with(std::int64_t cores, Time now) const {
-  const auto part = more_cores(uses_.store.graph(), cores);
-  if (part.rows.empty()) return {};
-  return uses_.scheduler.starts_on(part, kTimeMax, now, {.jobs = kWaitingLookedAt})
-      .value_or(qmanager::Scheduler::StartsByHost());
-}
-
-std::int64_t Elastic::fewest_for(std::size_t jobs, std::int64_t most, Time now) const {
-  std::int64_t fewest = 1;
-  while (fewest < most) {
-    const std::int64_t middle = fewest + (most - fewest) / 2;
-    if (jobs_in(starts_with(middle, now)).size() >= jobs)
-      most = middle;
-    else
-      fewest = middle + 1;
-  }
-  return fewest;
-}
-
-Elastic::Need Elastic::need(Time now) const {
-  if (room() <= 0 || uses_.scheduler.pending() == 0) return {};
-  const auto starts = starts_with(room(), now);
-  const std::set<JobId> jobs = jobs_in(starts);
-  if (jobs.empty()) return {};
-  Need need;
-  std::vector<std::string> hosts;
-  for (const auto& [host, on_it] : starts) hosts.push_back(host);
-  need.hosts = fmt::format("{}", fmt::join(hosts, ","));
-  need.most = fewest_for(jobs.size(), room(), now);
-  need.least = fewest_for(1, need.most, now);
-  for (const JobId id : jobs) {
-    const ActiveJob* const job = uses_.jobs.find(id);
-    if (job == nullptr) continue;
-    if (job->submission->limit == 0) {
-      need.limit = 0;  // to the end of this instance
-      break;
-    }
-    need.limit = std::max({need.limit, job->submission->limit + kSlack, kShortestAsk});
-  }
-  return need;
+  return std::min(uses_.config.grant_max - here, kMostCoresAtOnce);
 }
 
 // ---- asking
@@ -174,8 +59,7 @@ void Elastic::ask(const Need& need, Time now) {
   const auto answered = [this](const Result<msg::GrantAnswer>& answer, Time when) {
     hear(answer, when);
   };
-  const auto asked = uses_.borrower.ask_for(
-      jobspec_of_ask(need.least, need.most, need.limit, need.hosts), answered, now);
+  const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need), answered, now);
   if (!asked) {
     spdlog::info(fmt::format("does not ask for more: {}", asked.error().what));
     return pause(now);
@@ -234,7 +118,7 @@ void Elastic::look(Time now) {
   if (now < not_before_) return at(not_before_);
   looked_at_ = passes;
   const std::int64_t begun = monotonic_us();
-  const Need lacking = need(now);
+  const Need lacking = room() > 0 ? uses_.needs.of_all(room(), now) : Need();
   not_before_ = now + std::max(kLookInterval, kRestAfterLook * (monotonic_us() - begun) / 1'000);
   if (open_)
     withdraw_if_unneeded(lacking.least > 0 && lacking.least >= open_least_, now);

@@ -14,6 +14,7 @@
 
 #include "config/config.hpp"
 #include "instance/grants/borrower.hpp"
+#include "instance/grants/need.hpp"
 #include "qmanager/scheduler.hpp"
 
 namespace holon::instance {
@@ -27,6 +28,7 @@ class Elastic {
     const qmanager::Scheduler& scheduler;
     const JobManager& jobs;
     const KeptBook& book;
+    const Needs& needs;
     Borrower& borrower;
   };
   explicit Elastic(Uses uses) : uses_(uses) {}
@@ -40,16 +42,7 @@ class Elastic {
   std::string awaited(const qmanager::JobRequest& job) const;
 
  private:
-  // What waiting jobs would use beside what is here.
-  struct Need {
-    std::int64_t least = 0, most = 0;  // cores: with which one more job starts, and all that can
-    Duration limit = 0;                // ms, the longest of these jobs; 0: one has none
-    std::string hosts{};               // on which they would start
-  };
   std::int64_t room() const;
-  qmanager::Scheduler::StartsByHost starts_with(std::int64_t cores, Time now) const;
-  std::int64_t fewest_for(std::size_t jobs, std::int64_t most, Time now) const;
-  Need need(Time now) const;
   void look(Time now);
   void ask(const Need& need, Time now);
   void hear(const Result<msg::GrantAnswer>& answer, Time now);

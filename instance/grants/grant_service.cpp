@@ -19,9 +19,30 @@ void GrantService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("grant.show", [this](const Request& r) {
     after_commit_.add([r, reply = grants_.show()] { r.reply(transport::pack(reply)); });
   });
+  dispatcher.add("grant.wait", [this](const Request& r) { grants_.wait(r); });
+  dispatcher.add("grant.need", [this](const Request& r) {
+    answer<msg::GrantNeed>(r,
+                           [this](const auto& what) { return grants_.need(what, reactor_.now()); });
+  });
+  dispatcher.add("grant.could", [this](const Request& r) {
+    answer<msg::GrantCould>(
+        r, [this](const auto& what) { return grants_.could(what, reactor_.now()); });
+  });
   dispatcher.add("grant.release", [this](const Request& r) { release(r); });
   dispatcher.add("grant.recall", [this](const Request& r) { recall(r); });
-  dispatcher.add("grant.history", [this](const Request& r) { history(r); });
+  dispatcher.add("grant.history", [this](const Request& r) {
+    answer<msg::GrantHistoryRequest>(r, [this](const auto& what) { return history(what); });
+  });
+}
+
+template <class Ask, class Answer>
+void GrantService::answer(const transport::Request& request, const Answer& to) {
+  const auto what = transport::unpack<Ask>(request.payload());
+  if (!what) return request.fail(what.error());
+  auto answered = to(*what);
+  if (!answered) return request.fail(answered.error());
+  after_commit_.add(
+      [request, reply = std::move(*answered)] { request.reply(transport::pack(reply)); });
 }
 
 void GrantService::release(const transport::Request& request) {
@@ -46,17 +67,11 @@ void GrantService::recall(const transport::Request& request) {
   after_commit_.add([request] { request.reply(transport::pack(msg::Empty{})); });
 }
 
-void GrantService::history(const transport::Request& request) {
-  const auto what = transport::unpack<msg::GrantHistoryRequest>(request.payload());
-  if (!what) return request.fail(what.error());
-  if (what->limit > kMostHistory)
-    return request.fail({Errc::out_of_range,
-                         fmt::format("at most {} entries are told at once", kMostHistory),
-                         "limit"});
-  auto found = grants_.history(what->limit);
-  if (!found) return request.fail(found.error());
-  after_commit_.add(
-      [request, reply = std::move(*found)] { request.reply(transport::pack(reply)); });
+Result<msg::GrantHistory> GrantService::history(const msg::GrantHistoryRequest& what) const {
+  if (what.limit > kMostHistory)
+    return fail(Errc::out_of_range,
+                fmt::format("at most {} entries are told at once", kMostHistory), "limit");
+  return grants_.history(what.limit);
 }
 
 }  // namespace holon::instance

@@ -14,9 +14,11 @@ class GrantService {
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
+  template <class Ask, class Answer>
+  void answer(const transport::Request& request, const Answer& to);
   void release(const transport::Request& request);
   void recall(const transport::Request& request);
-  void history(const transport::Request& request);
+  Result<msg::GrantHistory> history(const msg::GrantHistoryRequest& what) const;
 
   transport::Reactor& reactor_;
   Grants& grants_;

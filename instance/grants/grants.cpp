@@ -1,5 +1,7 @@
 #include "instance/grants/grants.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "instance/grants/grant_codec.hpp"
@@ -15,6 +17,7 @@ namespace {
 // A message tells times as what is left of them when it was sent. How long it lay unread is what
 // the wall clocks of two machines say; they may differ, and are believed no further than this.
 constexpr Duration kUnread = 60'000;
+constexpr std::size_t kMostWaiting = 1'000;  // requests
 
 }  // namespace
 
@@ -30,8 +33,9 @@ Grants::Grants(Uses uses)
                   const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
                   uses_.parent->tell("grant", transport::pack(told));
                 }),
-      elastic_(
-          {uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, borrower_}) {
+      needs_(uses.store, uses.scheduler, uses.jobs),
+      elastic_({uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, needs_,
+                borrower_}) {
   borrower_.has_parent(uses.parent != nullptr);
 }
 
@@ -78,7 +82,49 @@ std::optional<Time> Grants::turn(Time now) {
   std::optional<Time> next = elastic_.turn(now);
   for (const auto& other : {lender_.turn(now), borrower_.turn(now)})
     if (other) next = next ? std::min(*next, *other) : other;
+  answer_waiting();
   return next;
+}
+
+// ---- what programs ask
+
+void Grants::wait(const transport::Request& request) {
+  const auto what = transport::unpack<msg::GrantWait>(request.payload());
+  if (!what) return request.fail(what.error());
+  if (waiting_.size() >= kMostWaiting)
+    return request.fail(
+        {Errc::busy, fmt::format("{} requests wait already", waiting_.size()), "grant.wait"});
+  waiting_.push_back({request, what->epoch});
+  answer_waiting();
+}
+
+void Grants::answer_waiting() {
+  if (waiting_.empty()) return;
+  std::erase_if(waiting_, [this](const Waiting& one) {
+    if (epoch() <= one.epoch) return false;
+    uses_.after_commit.add(
+        [request = one.request, reply = show()] { request.reply(transport::pack(reply)); });
+    return true;
+  });
+}
+
+Result<msg::GrantNeeded> Grants::need(const msg::GrantNeed& what, Time now) const {
+  const ActiveJob* const job = uses_.jobs.find(JobId(what.job));
+  if (job == nullptr)
+    return fail(Errc::not_found, fmt::format("no job {} is active here", what.job), "job");
+  if (uses_.parent == nullptr || job->life.state != JobState::sched) return msg::GrantNeeded();
+  const Need need = needs_.of_job(job->id, kMostCoresAtOnce, now);
+  if (need.least == 0) return msg::GrantNeeded();
+  return msg::GrantNeeded{need.least, need.limit, jobspec_of_ask(need)};
+}
+
+Result<msg::GrantChance> Grants::could(const msg::GrantCould& what, Time now) const {
+  const auto at = lender_.could(what, now);
+  if (!at) return tl::unexpected(at.error());
+  msg::GrantChance chance;
+  chance.is_planned = at->has_value();
+  if (*at && **at > now) chance.at = uses_.jobs.clock().wall(**at);
+  return chance;
 }
 
 msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& path,

@@ -1,6 +1,7 @@
 // grants.hpp - grants that move (docs/elastic.md): the book of this instance, as one that lends to
 // those below and borrows from the one above.
 #pragma once
+#include <list>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,11 @@ class Grants {
   Status release(const msg::GrantRelease& what, Time now) { return borrower_.release(what, now); }
   Status recall(const msg::GrantRecall& what, Time now) { return lender_.recall(what, now); }
   msg::GrantReply show() const;
+  // "grant.wait", answered in turn().
+  void wait(const transport::Request& request);
+  // "grant.need", about a job that waits here; "grant.could", in the instance above.
+  Result<msg::GrantNeeded> need(const msg::GrantNeed& what, Time now) const;
+  Result<msg::GrantChance> could(const msg::GrantCould& what, Time now) const;
   Result<msg::GrantHistory> history(std::uint64_t limit) const;
   // The parent has taken this instance for its child, over a new connection.
   void connected() { borrower_.connected(); }
@@ -54,6 +60,11 @@ class Grants {
   std::uint64_t epoch() const { return book_.up().epoch; }
 
  private:
+  struct Waiting {
+    transport::Request request;
+    std::uint64_t epoch = 0;
+  };
+  void answer_waiting();
   msg::GrantPart part_of(const holdings::Holding& holding, const std::string& path,
                          JobId child) const;
 
@@ -61,7 +72,9 @@ class Grants {
   KeptBook book_;
   Lender lender_;
   Borrower borrower_;
+  Needs needs_;
   Elastic elastic_;
+  std::list<Waiting> waiting_;
   bool is_lost_ = false;  // the journal was damaged, and what it had of grants makes no sense
 };
 

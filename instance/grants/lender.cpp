@@ -114,8 +114,14 @@ bool Lender::is_child(JobId child) const {
   return job != nullptr && job->submission->is_instance && job->life.holds_resources;
 }
 
+// What the one before it has asked for is not the new one's, which counts its asks anew.
 void Lender::begins_anew(JobId child, Time now) {
   if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
+  const auto grants = uses_.jobs.grants().find(child);
+  if (grants == uses_.jobs.grants().end()) return;
+  const std::set<JobId> all = grants->second;  // grants end below
+  for (const JobId id : all)
+    uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
 }
 
 // ---- messages
@@ -204,6 +210,20 @@ void Lender::heard(JobId child, const h::Ask& ask, Time now) {
                             uses_.children.epoch_of(child), ask.op);
   const auto taken = uses_.jobs.submit_grant(request, now);
   if (!taken) refuse(child, ask.op, taken.error().what, now);
+}
+
+Result<std::optional<Time>> Lender::could(const msg::GrantCould& what, Time now) const {
+  const JobId child(what.child);
+  if (!is_child(child))
+    return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
+                "child");
+  const ActiveJob& job = *uses_.jobs.find(child);
+  auto spec = jobspec_for(job, {.jobspec = what.jobspec});
+  if (!spec) return tl::unexpected(spec.error());
+  msg::SubmitRequest request;
+  request.jobspec = std::move(*spec);
+  request.user = job.life.user;
+  return uses_.jobs.start_of_grant(request, now);
 }
 
 void Lender::is_over(const msg::JobRecord& record, Time now) {
@@ -362,8 +382,8 @@ bool Lender::is_offered(JobId child, const ActiveJob& grant) const {
 Status Lender::recall(const msg::GrantRecall& what, Time now) {
   const JobId child(what.child);
   if (!is_child(child))
-    return fail(Errc::not_found,
-                fmt::format("no instance {} runs here", uses_.jobs.path_of(child)), "child");
+    return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
+                "child");
   std::vector<JobId> all;
   if (const auto of_child = uses_.jobs.grants().find(child); of_child != uses_.jobs.grants().end())
     for (const JobId id : of_child->second)

@@ -46,6 +46,8 @@ class Lender {
   void receive(JobId child, const holdings::Message& message, Time now);
   // A process is the child that knows nothing of the one before it: it begins with its own.
   void begins_anew(JobId child, Time now);
+  // "grant.could". Errors: not_found (no such child), invalid_argument, unsatisfiable.
+  Result<std::optional<Time>> could(const msg::GrantCould& what, Time now) const;
   // A grant that was never given is over: its record says why.
   void is_over(const msg::JobRecord& record, Time now);
   // "grant.recall". Errors: not_found (nothing to recall), busy (what is to be ended by force is on

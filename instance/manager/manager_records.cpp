@@ -83,6 +83,9 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   msg::JobRecord r = record_of_job(job, path_, output_directory_, clock_);
   if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
   if (r.group.empty()) r.group = group_of(*job.submission, job.life.user);
+  if (const JobId child = job.submission->wishes.grant_to; child.value() != 0)
+    r.command = "grant to " + join(path_, child);
+  if (job.submission->is_instance) add_grants(job, r);
   if (is_array(job)) add_tasks(job, r);
   if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
@@ -99,6 +102,18 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
     r.waits_for = "disk";
   }
   return r;
+}
+
+// What the instance has beyond its own.
+void JobManager::add_grants(const ActiveJob& job, msg::JobRecord& r) const {
+  const auto grants = grants_.find(job.id);
+  if (grants == grants_.end()) return;
+  for (const JobId id : grants->second) {
+    const ActiveJob* const grant = find(id);
+    if (grant == nullptr || !grant->life.started || !grant->life.holds_resources) continue;
+    r.extra_cores += grant->life.place.cores;
+    r.extra_gpus += grant->life.place.gpus;
+  }
 }
 
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {

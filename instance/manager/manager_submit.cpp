@@ -146,6 +146,18 @@ Result<msg::SubmitReply> JobManager::submit_grant(const msg::SubmitRequest& requ
   return submit_any(request, true, now);
 }
 
+Result<std::optional<Time>> JobManager::start_of_grant(const msg::SubmitRequest& request,
+                                                       Time now) const {
+  auto made = make_submission(request.jobspec, false);
+  if (!made) return tl::unexpected(made.error());
+  if (auto sound = check_request(*made, 1, request.user, true); !sound)
+    return tl::unexpected(sound.error());
+  ActiveJob job{next_id_, std::make_shared<const Submission>(std::move(*made)), {}, {}};
+  job.life.user = request.user;
+  job.life.t_submit = now;
+  return scheduler_.start_of(request_of(job), now, {});
+}
+
 Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& request, bool is_grant,
                                                 Time now) {
   if (auto before = submitted_before(request); !before)

@@ -8,7 +8,7 @@ import os
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Union
 
 from .errors import InvalidArgument
-from .jobspec import Command, Spec
+from .jobspec import Command, Limit, Spec
 from .messages import SubmitRequest
 
 _OPTIONS = {field.name for field in dataclasses.fields(Spec)} - {"command"}
@@ -54,6 +54,14 @@ def request_of(command: Union[Command, Spec, Mapping[str, Any]], options: Mappin
     except (TypeError, ValueError) as error:
         raise InvalidArgument("a jobspec cannot hold it: %s" % error) from None
     return SubmitRequest(jobspec=text, count=count, urgency=urgency, user=_user(), key=key)
+
+
+def jobspec_of_grant(slots: int, cores: int, gpus: int, limit: Optional[Limit], now: bool) -> str:
+    """The jobspec of an ask for more. Errors: InvalidArgument."""
+    document = Spec(["grant"], tasks=slots, cores=cores, gpus=gpus, limit=limit, env={}).document()
+    if now:
+        document["attributes"]["system"].setdefault("holon", {})["immediate"] = True
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 class ArrayOf(NamedTuple):

@@ -23,10 +23,11 @@ from ._watch import Watch
 from ._wire import find
 from ._wire.link import LOOK_AGAIN, Link, Patience
 from .errors import Busy, Disconnected, Exists, InvalidArgument, JobFailed
-from .jobspec import Command, Spec
-from .messages import (TOPICS, CancelReply, CancelRequest, Empty, EventsPart, EventsRequest, Explained, ExplainReply, ExplainRequest,
-                       JobFilter, JobRecord, JobsReply, JobsRequest, OwnInstanceReply, OwnInstanceRequest, ResourceReply,
-                       ShutdownRequest, SubmitReply, SubmitRequest, TreeNode, TreeRequest)
+from .jobspec import Command, Limit, Spec
+from .messages import (TOPICS, CancelReply, CancelRequest, Empty, EventsPart, EventsRequest, ExplainReply, ExplainRequest,
+                       Explained, GrantAnswer, GrantAsk, GrantRecall, GrantRelease, GrantReply, GrantWait, JobFilter, JobRecord,
+                       JobsReply, JobsRequest, OwnInstanceReply, OwnInstanceRequest, ResourceReply, ShutdownRequest, SubmitReply,
+                       SubmitRequest, TreeNode, TreeRequest)
 
 JobLike = Union[AsyncJob, int]
 _IDS_AT_ONCE = 5_000
@@ -278,6 +279,40 @@ class AsyncInstance:
     async def resources(self) -> ResourceReply:
         """Units of resources by their types, and nodes."""
         return await self._link.call("resource.list", Empty(), ResourceReply, self._path)
+
+    # ---- grants that move (docs/elastic.md) ----
+
+    async def grants(self) -> GrantReply:
+        """What this instance has from the one above (`held`), and what it has given on (`given`)."""
+        return await self._link.call_over_restarts("grant.show", Empty(), GrantReply, self._path)
+
+    async def ask_grant(self, slots: int = 1, *, cores: int = 1, gpus: int = 0, limit: Optional[Limit] = None,
+                        now: bool = False) -> GrantAnswer:
+        """Asks the instance above for more, and waits until that is here (`is_here`) or planned (`at`).
+
+        cores, gpus: of each slot. limit: it goes back after that, seconds, a timedelta or "10m"; None: at the end of this
+        instance. now: now or not at all. Errors: Unsatisfiable (it gets none, and why), Unsupported (of a root), Busy."""
+        request = GrantAsk(jobspec=specs.jobspec_of_grant(slots, cores, gpus, limit, now))
+        return await self._link.call("grant.ask", request, GrantAnswer, self._path, None)
+
+    async def release_grant(self, units: str = "") -> None:
+        """Gives back what is beyond its own, once nothing runs there; units: those that came with any of these numbers (of
+        grants().held), "": all. Errors: NotFound (there is nothing)."""
+        await self._link.call("grant.release", GrantRelease(units=units), Empty, self._path)
+
+    async def recall_grant(self, child: JobLike, *, grant: int = 0, notice: float = 0, kill: bool = False,
+                           reason: str = "") -> None:
+        """Asks a child of this instance for what it has beyond its own; grant: only what this job holds. notice: s from now;
+        kill: what runs there then is ended. Errors: NotFound (it has nothing), Busy (it is on its way there)."""
+        request = GrantRecall(child=self._job(child).id, grant=grant, notice=int(notice * 1000), kill=kill, reason=reason)
+        await self._link.call("grant.recall", request, Empty, self._path)
+
+    async def wait_for_grants(self, epoch: Optional[int] = None, timeout: Optional[float] = None) -> GrantReply:
+        """What this instance has once it has changed more than `epoch` times; None: since this program's job was started
+        (HOLON_GRANT_EPOCH). timeout: s. Errors: TimeoutError, Busy (a thousand wait already)."""
+        since = int(os.environ.get("HOLON_GRANT_EPOCH") or 0) if epoch is None else epoch
+        return await asyncio.wait_for(
+            self._link.call_over_restarts("grant.wait", GrantWait(epoch=since), GrantReply, self._path, None), timeout)
 
     async def shutdown(self, reason: str = "") -> None:
         """Ends the instance in order; returns once it knows."""

@@ -20,7 +20,8 @@ from ._jobs import AsyncArray, AsyncJob, Completed, Output
 from ._wire.link import Patience
 from .aio import AsyncInstance
 from .jobspec import Command, Limit, Spec
-from .messages import (CancelReply, EventsPart, Explained, JobEvent, JobInfoReply, JobRecord, ResourceReply, TreeNode)
+from .messages import (CancelReply, EventsPart, Explained, GrantAnswer, GrantReply, JobEvent, JobInfoReply, JobRecord, ResourceReply,
+                       TreeNode)
 
 T = TypeVar("T")
 _END = object()
@@ -273,6 +274,29 @@ class Instance:
     def resources(self) -> ResourceReply:
         """Units of resources by their types, and nodes."""
         return self._loop.run(self._instance.resources())
+
+    def grants(self) -> GrantReply:
+        """What this instance has from the one above, and what it has given on."""
+        return self._loop.run(self._instance.grants())
+
+    def ask_grant(self, slots: int = 1, *, cores: int = 1, gpus: int = 0, limit: Optional[Limit] = None,
+                  now: bool = False) -> GrantAnswer:
+        """Asks the instance above for more; as AsyncInstance.ask_grant()."""
+        return self._loop.run(self._instance.ask_grant(slots, cores=cores, gpus=gpus, limit=limit, now=now))
+
+    def release_grant(self, units: str = "") -> None:
+        """Gives back what is beyond its own; as AsyncInstance.release_grant()."""
+        self._loop.run(self._instance.release_grant(units))
+
+    def recall_grant(self, child: JobLike, *, grant: int = 0, notice: float = 0, kill: bool = False,
+                     reason: str = "") -> None:
+        """Asks a child for what it has beyond its own; as AsyncInstance.recall_grant()."""
+        [job] = _async_jobs([child])
+        self._loop.run(self._instance.recall_grant(job, grant=grant, notice=notice, kill=kill, reason=reason))
+
+    def wait_for_grants(self, epoch: Optional[int] = None, timeout: Optional[float] = None) -> GrantReply:
+        """What this instance has once it has changed; as AsyncInstance.wait_for_grants()."""
+        return self._loop.run(self._instance.wait_for_grants(epoch, timeout))
 
     def shutdown(self, reason: str = "") -> None:
         """Ends the instance in order; returns once it knows."""

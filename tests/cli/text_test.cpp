@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/options/job_options.hpp"
 #include "cli/paths.hpp"
+#include "cli/show/grant_text.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -204,6 +206,64 @@ TEST(Times, AreReadAsPeopleWriteThem) {
   for (const char* bad : {"", "+", "+0", "soon", "25:00", "2026-11", "12:00 and more", "-1h",
                           "2027-02-30T00:00", "2027-04-31 12:00", "2026-02-30", "+99999999d"})
     EXPECT_EQ(read(bad), -1) << bad;
+}
+
+// Entries as a journal has them, and what people read of them.
+TEST(GrantHistory, EveryKindOfEntryIsASentence) {
+  const Time noon = 1'800'000'000'000;
+  const std::string time = show_time(noon, noon);
+  const auto text = [&](const std::string& path, const char* name, const char* what) {
+    return text_of_grant_event(path, name, nlohmann::ordered_json::parse(what), noon);
+  };
+  EXPECT_EQ(text("/", "granted", R"({"units": "0-3"})"), "began with 0-3");
+  EXPECT_EQ(text("/", "began", R"({"child": 3, "units": "0-1"})"), "/3 began with 0-1");
+  EXPECT_EQ(text("/3", "began", R"({"child": 1, "units": "0"})"), "/3/1 began with 0");
+  EXPECT_EQ(
+      text("/", "offered", R"({"child": 3, "extend": {"units": "2-3", "until": 1800000000000}})"),
+      "offered /3 2-3 until " + time);
+  EXPECT_EQ(text("/", "settled", R"({"child": 3, "op": 1, "taken": true})"), "/3 took it");
+  EXPECT_EQ(text("/", "settled", R"({"child": 3, "op": 1, "taken": false})"), "/3 refused it");
+  EXPECT_EQ(text("/", "answered",
+                 R"({"child": 3, "op": 1, "answer": {"is": "promise", "what": {"op": 1}}})"),
+            "answered /3: later, it is not known when");
+  EXPECT_EQ(
+      text("/", "answered",
+           R"({"child": 3, "op": 1, "answer": {"is": "promise", "what": {"at": 1800000000000}}})"),
+      "answered /3: planned for " + time);
+  EXPECT_EQ(text("/", "answered",
+                 R"({"child": 3, "op": 1, "answer": {"is": "no", "what": {"why": "too much"}}})"),
+            "answered /3: no: too much");
+  EXPECT_EQ(text("/", "recall",
+                 R"({"peer": 3, "recall": {"units": "2-3", "mode": 1, "why": "work",
+                     "by": 1800000000000}})"),
+            "2-3 asked back from /3 by " + time + ", what runs there then is ended: work");
+  EXPECT_EQ(text("/3", "recall", R"({"peer": 0, "recall": {"units": "2", "mode": 0, "why": ""}})"),
+            "2 asked back");
+  EXPECT_EQ(text("/3", "drain", R"({"peer": 0, "units": "2"})"), "places nothing more on 2");
+  EXPECT_EQ(text("/", "drain", R"({"peer": 3, "units": "2"})"), "/3 places nothing more on 2");
+  EXPECT_EQ(text("/3", "took", R"({"extend": {"units": "2"}})"), "took 2");
+  EXPECT_EQ(text("/3", "declined", R"({"extend": {"units": "2"}, "why": "it ends"})"),
+            "did not take 2: it ends");
+  EXPECT_EQ(text("/3", "released", R"({"release": {"units": "2"}})"), "gave 2 back");
+  EXPECT_EQ(text("/", "returned", R"({"child": 3, "release": {"units": "2"}})"), "/3 gave 2 back");
+  EXPECT_EQ(text("/", "gone", R"({"child": 3, "units": "2"})"), "/3 has left 2");
+  EXPECT_EQ(text("/", "raised", R"({"child": 3, "epoch": 4, "why": "no answer"})"),
+            "/3 was fenced: no answer");
+  EXPECT_EQ(text("/", "leased", R"({"peer": 3, "lease": {"until": 1800000000000}})"),
+            "lease of /3 until " + time);
+  EXPECT_EQ(text("/", "over", R"({"child": 3})"), "/3 is over");
+  EXPECT_EQ(text("/3", "placed", R"({"units": "2"})"), "a job has 2");
+  EXPECT_EQ(text("/3", "vacated", R"({"units": "2"})"), "no job has 2 any more");
+  EXPECT_EQ(text("/3", "rolled-back", R"({"op": 3})"), "what it gave back stays");
+  EXPECT_EQ(text("/3", "learned", R"({"epoch": 3})"), "it was fenced by the instance above");
+  EXPECT_EQ(text("/3", "closing", "{}"), "takes nothing more");
+  EXPECT_EQ(text("/3", "asked", R"({"ask": {}})"), "asked for more");
+  EXPECT_EQ(text("/3", "acked", R"({"op": 3})"), "the instance above has it");
+}
+
+TEST(GrantHistory, WhatIsNotKnownIsShownAsItIs) {
+  EXPECT_EQ(text_of_grant_event("/", "moved", {{"units", "1"}}, 0), R"(moved {"units":"1"})");
+  EXPECT_EQ(text_of_grant_event("/", "over", {{"child", "x"}}, 0), R"(over {"child":"x"})");
 }
 
 }  // namespace

@@ -181,6 +181,34 @@ def test_a_child_is_an_instance_with_a_policy_of_its_own(instance):
     assert inner.id in [record.id for record in instance.at("/%d" % job.id).jobs(all=True)]
 
 
+def test_a_child_asks_for_more_and_gives_it_back(instance):
+    job = instance.batch(tasks=1)
+    with job.instance(PATIENCE) as child:
+        with pytest.raises(holon.InvalidArgument):
+            child.ask_grant(0)
+        with pytest.raises(holon.Unsatisfiable):
+            child.ask_grant(100, now=True)
+        before = child.grants().epoch
+        answer = child.ask_grant(2, limit="10m")
+        assert answer.is_here and answer.cores == 2 and answer.until > 0
+        held = child.wait_for_grants(before, PATIENCE)
+        assert held.epoch == before + 1 and [(part.source, part.cores) for part in held.held] == [("owned", 1), ("extra", 2)]
+        assert child.run("true", tasks=3, limit="1m").record.ncores == 3
+        assert sum(part.cores for part in instance.grants().given if part.path == child.path) == 3
+        child.release_grant()
+        assert child.wait_for_grants(held.epoch, PATIENCE).epoch > held.epoch
+        with pytest.raises(holon.NotFound):
+            child.release_grant("99")
+        child.ask_grant()
+        instance.recall_grant(job, reason="it is needed")
+        with pytest.raises(holon.Unsupported):
+            instance.ask_grant()
+        with pytest.raises(TimeoutError):
+            child.wait_for_grants(1_000, 0.2)
+        child.shutdown()
+        job.wait(PATIENCE)
+
+
 def test_a_child_ends_with_its_program(instance):
     job = instance.batch(["sh", "-c", "holon run echo inside"], tasks=1)
     assert job.result(PATIENCE).is_instance and b"inside" in job.output()

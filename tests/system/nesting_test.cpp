@@ -264,6 +264,44 @@ TEST(Nesting, AChildGetsMoreByHandAndIsToGiveItBack) {
   EXPECT_THAT(none.err, testing::HasSubstr("no instance /99 runs here"));
 }
 
+TEST(Nesting, ACampaignOfGrantsIsToldInWords) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=6"});
+  sandbox.ok({"alloc", "--bg", "-n", "2"});
+  sandbox.ok({"-i", "/1", "submit", "-n", "2", "-t", "1h", "sleep", "1000"});
+  const std::string id =
+      trimmed(sandbox.ok({"-i", "/1", "submit", "-n", "1", "-t", "20m", "true"}));
+  const std::string why = sandbox.ok({"explain", "/1/" + id});
+  EXPECT_THAT(why, testing::HasSubstr("more cores  1 core more would do; / could give them now"));
+  EXPECT_THAT(why, testing::HasSubstr("holon -i /1 grant ask -n 1 -t 21m"));
+  EXPECT_THAT(why, testing::HasSubstr("/1 has 2 of the 6 cores of /"));
+  EXPECT_THAT(sandbox.ok({"grant", "explain", "/1/" + id}), testing::HasSubstr("could give them"));
+  Process waiting = sandbox.start({"-i", "/1", "grant", "wait", "--json"});
+  sandbox.ok({"-i", "/1", "grant", "ask", "-n", "1", "-t", "21m"});
+  const Ran waited = waiting.finish();
+  EXPECT_EQ(waited.code, 0) << waited.err;
+  EXPECT_EQ(nlohmann::json::parse(waited.out)["epoch"], 1);
+  sandbox.ok({"-i", "/1", "job", "wait", id});
+  EXPECT_THAT(sandbox.ok({"jobs", "--format", "id,cores"}), testing::HasSubstr("2+1"));
+  const std::string all = sandbox.ok({"grant", "-i", "/", "-R"});
+  EXPECT_THAT(all, testing::ContainsRegex("/ +owned +6 +held"));
+  EXPECT_THAT(all, testing::ContainsRegex("/1 +owned +2 +held"));
+  EXPECT_THAT(all, testing::ContainsRegex("/1 +extra +1 +held"));
+  sandbox.ok({"-i", "/1", "grant", "release"});
+  EXPECT_TRUE(eventually([&] {
+    return sandbox.ok({"grant", "-i", "/1"}).find("extra") == std::string::npos;
+  }));
+  const std::string above = sandbox.ok({"grant", "history", "-i", "/"});
+  for (const char* said :
+       {"/1 began with ", "offered /1 ", "/1 took it", "/1 gave ", "/1 has left "})
+    EXPECT_THAT(above, testing::HasSubstr(said));
+  const std::string below = sandbox.ok({"grant", "history", "-i", "/1"});
+  for (const char* said :
+       {"began with ", "took ", "places nothing more on ", "gave ", "the instance above has it"})
+    EXPECT_THAT(below, testing::HasSubstr(said));
+  EXPECT_THAT(sandbox.ok({"grant", "explain", "/1/1"}), testing::HasSubstr("no number of cores"));
+}
+
 TEST(Nesting, AnElasticChildHasMoreWhileJobsWaitInIt) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=4"});

@@ -169,21 +169,6 @@ class Ordered {
   std::vector<Arrived> parts_;
 };
 
-void add_living(const msg::TreeNode& node, std::vector<std::string>& paths) {
-  if (node.health == "unreachable" || node.health == "ended") return;
-  paths.push_back(node.path);
-  for (const auto& child : node.children) add_living(child, paths);
-}
-
-// The paths of the instance, and with -R of those below it.
-Result<std::vector<std::string>> instances(Client& client, bool recursive) {
-  const auto top = recursive ? client.tree() : client.status();
-  if (!top) return tl::unexpected(top.error());
-  std::vector<std::string> paths;
-  add_living(*top, paths);
-  return paths;
-}
-
 using OnPart = std::function<void(const msg::EventsPart&)>;
 
 // Hears one instance out.
@@ -199,7 +184,7 @@ Status hear_once(Client& client, const std::string& path, msg::EventsRequest req
 
 Status print_kept(Client& client, const EventsArgs& args, TreeCursors cursors,
                   EventPrinter& printer) {
-  const auto paths = instances(client, args.recursive);
+  const auto paths = living_instances(client, args.recursive);
   if (!paths) return tl::unexpected(paths.error());
   Ordered ordered(printer);
   for (const auto& path : *paths) {
@@ -234,7 +219,7 @@ Status add_now(Client& client, const std::vector<std::string>& paths, TreeCursor
 
 Status print_as_it_happens(Client& client, const EventsArgs& args, TreeCursors cursors,
                            EventPrinter& printer) {
-  const auto paths = instances(client, args.recursive);
+  const auto paths = living_instances(client, args.recursive);
   if (!paths) return tl::unexpected(paths.error());
   const std::string top = paths->front();
   if (args.after.empty() && !args.from_the_past())

@@ -10,6 +10,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/schedule/more_cores.hpp"
 #include "instance/basics/clock.hpp"
 
 namespace holon::cli {
@@ -72,6 +73,11 @@ class ReasonSheet {
                      printable(remedy.text)) +
                (remedy.cost > 0 ? fmt::format(" (gives up {:.0f} %)", remedy.cost * 100) : ""));
   }
+  void more(const MoreCores& cores) {
+    if (cores.cores == 0) return;
+    const char* title = "more cores";
+    for (const auto& text : lines_of(cores, now_)) line(std::exchange(title, ""), printable(text));
+  }
   std::string text() && { return std::move(text_); }
 
  private:
@@ -101,9 +107,18 @@ class ReasonSheet {
   std::string text_;
 };
 
-void print_answer(Invocation& call, const msg::ExplainReply& answer) {
+// What the instance above could add, of the first jobs that wait for resources in a child. Who may
+// not ask that is not told.
+void print_answer(Invocation& call, Client& client, const msg::ExplainReply& answer) {
+  constexpr int kAskedAbove = 5;
   ReasonSheet sheet(call.io, instance::wall_clock_ms());
-  for (const auto& job : answer.jobs) sheet.job(job);
+  int asked = 0;
+  for (const auto& job : answer.jobs) {
+    sheet.job(job);
+    const bool is_in_child = job.path.rfind('/') > 0;
+    if (!is_in_child || job.waits_for != "resources" || ++asked > kAskedAbove) continue;
+    if (const auto more = more_cores_for(client, job.id)) sheet.more(*more);
+  }
   call.io.out << std::move(sheet).text();
   if (answer.jobs.empty()) call.io.out << "no job waits\n";
   if (answer.more) call.io.out << fmt::format("\nand others; holon explain --limit 0 shows all\n");
@@ -136,7 +151,7 @@ int verb_explain(Invocation& call) {
       ask_why(selected->client, selected->ids, static_cast<std::uint64_t>(args.limit));
   if (!answer) return report(call, "explain", answer.error());
   if (!args.json) {
-    print_answer(call, *answer);
+    print_answer(call, selected->client, *answer);
     return kOk;
   }
   call.io.out << json_text(*answer);

@@ -1,4 +1,4 @@
-// holon grant: what an instance has from the one above and has given on, and how that moves.
+// holon grant: asks for more than an instance has, gives it back, takes it back.
 #include <fmt/format.h>
 
 #include <array>
@@ -11,7 +11,6 @@
 #include "cli/parser/parser.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/job_json.hpp"
-#include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs/schedule/grant_verbs.hpp"
 #include "instance/basics/clock.hpp"
@@ -19,8 +18,6 @@
 
 namespace holon::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 std::string amount_in_words(std::int64_t cores, std::int64_t gpus) {
   std::string words;
@@ -32,72 +29,6 @@ std::string amount_in_words(std::int64_t cores, std::int64_t gpus) {
 
 std::string until_in_words(std::int64_t until, Time now) {
   return until == 0 ? "to the end" : fmt::format("until {}", show_time(until, now));
-}
-
-ordered_json json_of(const msg::GrantPart& part) {
-  return {{"path", part.path},   {"source", part.source}, {"state", part.state},
-          {"units", part.units}, {"cores", part.cores},   {"gpus", part.gpus},
-          {"until", part.until}, {"grant", part.grant},   {"why", part.why}};
-}
-
-ordered_json json_of(const msg::GrantReply& reply) {
-  ordered_json json = {{"path", reply.path}, {"epoch", reply.epoch}};
-  for (const auto& [key, parts] : {std::pair{"held", &reply.held}, {"given", &reply.given}}) {
-    json[key] = ordered_json::array();
-    for (const auto& part : *parts) json[key].push_back(json_of(part));
-  }
-  json["promised"] = reply.promised;
-  return json;
-}
-
-void add_parts(Table& table, const std::vector<msg::GrantPart>& parts, Time now) {
-  for (const auto& part : parts)
-    table.add({{part.path},
-               {part.source},
-               {std::to_string(part.cores)},
-               {part.gpus > 0 ? std::to_string(part.gpus) : ""},
-               {part.state},
-               {part.until == 0 ? "" : show_time(part.until, now)},
-               {part.grant == 0 ? "" : std::to_string(part.grant)},
-               {part.units},
-               {part.why}});
-}
-
-void print(Invocation& call, const msg::GrantReply& reply) {
-  using enum Table::Align;
-  const Time now = instance::wall_clock_ms();
-  Table table({{"PATH", left},
-               {"SOURCE", left},
-               {"CORES", right},
-               {"GPUS", right},
-               {"STATE", left},
-               {"UNTIL", left},
-               {"GRANT", right},
-               {"UNITS", left},
-               {"WHY", left}});
-  add_parts(table, reply.held, now);
-  add_parts(table, reply.given, now);
-  call.io.out << table.render(call.io);
-  for (const auto when : reply.promised)
-    call.io.out << (when == 0 ? std::string("more was asked for: it is not known when it comes\n")
-                              : fmt::format("more was asked for: planned for {}\n",
-                                            show_time(when, now)));
-}
-
-int verb_grant_show(Invocation& call) {
-  bool json = false;
-  Parser parser("grant show", "what an instance has from the one above, and has given on");
-  parser.instance(call).json(json).example("holon grant", "of the instance that this shell is in");
-  if (const auto code = parser.parse(call)) return *code;
-  auto client = connect_to_instance(call);
-  if (!client) return report(call, "grant show", client.error());
-  const auto reply = client->grants();
-  if (!reply) return report(call, "grant show", reply.error());
-  if (json)
-    call.io.out << pretty(json_of(*reply));
-  else
-    print(call, *reply);
-  return kOk;
 }
 
 void print_answer(Invocation& call, const msg::GrantAnswer& answer) {
@@ -233,38 +164,6 @@ int verb_grant_recall(Invocation& call) {
   return done ? static_cast<int>(kOk) : report(call, "grant recall", done.error());
 }
 
-int verb_grant_history(Invocation& call) {
-  bool json = false;
-  std::int64_t limit = 100;
-  Parser parser("grant history", "how an instance's grants have moved");
-  parser
-      .option("-l,--limit", number_up_to(10'000, limit), "N",
-              "the last N entries, 100 unless given")
-      .group("Options")
-      .instance(call)
-      .json(json)
-      .note("Each line is an entry of the instance's journal.")
-      .example("holon grant history", "of the instance that this shell is in");
-  if (const auto code = parser.parse(call)) return *code;
-  auto client = connect_to_instance(call);
-  if (!client) return report(call, "grant history", client.error());
-  const auto history = client->grant_history({static_cast<std::uint64_t>(limit)});
-  if (!history) return report(call, "grant history", history.error());
-  const Time now = instance::wall_clock_ms();
-  ordered_json list = ordered_json::array();
-  for (const auto& event : history->events) {
-    const auto entry = ordered_json::parse(event.entry, nullptr, false);
-    const auto what = entry.is_object() ? entry.value("what", ordered_json()) : ordered_json();
-    if (json)
-      list.push_back({{"time", event.time}, {"name", event.name}, {"what", what}});
-    else
-      call.io.out << fmt::format("{}  {:8}  {}\n", show_time(event.time, now), event.name,
-                                 what.dump());
-  }
-  if (json) call.io.out << pretty({{"events", list}});
-  return kOk;
-}
-
 }  // namespace
 
 int verb_grant(Invocation& call) {
@@ -274,6 +173,9 @@ int verb_grant(Invocation& call) {
       {"ask", "ask the instance above for more cores and GPUs", Group::work, verb_grant_ask},
       {"release", "give back what is beyond the instance's own", Group::work, verb_grant_release},
       {"recall", "take back what a child has beyond its own", Group::work, verb_grant_recall},
+      {"wait", "wait until what an instance has changes", Group::work, verb_grant_wait},
+      {"explain", "what more would let a waiting job start, and when it could come", Group::look,
+       verb_grant_explain},
       {"history", "how an instance's grants have moved", Group::look, verb_grant_history},
   });
   const bool has_verb = !call.args.empty() && !call.args.front().starts_with('-');
@@ -282,7 +184,7 @@ int verb_grant(Invocation& call) {
   if (!call.as_man_page && call.pages == nullptr && !has_verb && !asks_for_help)
     call.args.insert(call.args.begin(), "show");
   return run_group({"grant",
-                    "show, ask, release, recall, history: what an instance has from the one above",
+                    "show, ask, release, recall, ...: what an instance has from the one above",
                     kVerbs,
                     {{"holon grant", "what this instance has"},
                      {"holon grant ask -n 2 -t 10m", "two more cores, for ten minutes"},

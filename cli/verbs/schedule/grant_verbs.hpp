@@ -6,4 +6,10 @@ namespace holon::cli {
 
 int verb_grant(Invocation& call);
 
+// What has moved, and what could.
+int verb_grant_show(Invocation& call);
+int verb_grant_wait(Invocation& call);
+int verb_grant_explain(Invocation& call);
+int verb_grant_history(Invocation& call);
+
 }  // namespace holon::cli

@@ -1,8 +1,11 @@
 // Grants that move between a running parent and its child.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 
+#include "client/client.hpp"
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 #include "tests/instance/live.hpp"
@@ -347,6 +350,93 @@ TEST_F(LiveGrants, HistoryTellsTimesAsPeoplesClocksDo) {
   ASSERT_TRUE(last);
   ASSERT_EQ(last->events.size(), 1u);
   EXPECT_EQ(last->events.front().entry, took.entry);
+}
+
+TEST_F(LiveGrants, TheInstanceAboveShowsWhatAChildHasBeyondItsOwn) {
+  EXPECT_EQ(live.record(1).extra_cores, 0);
+  ASSERT_TRUE(ask(2, 600));
+  EXPECT_TRUE(eventually([&] { return live.record(1).extra_cores == 2; }));
+  EXPECT_EQ(live.record(1).ncores, 2) << "its own";
+  for (const auto& job : live.jobs(false, false))
+    if (job.name == "grant") {
+      EXPECT_EQ(job.command, "grant to /1");
+    }
+  release();
+  expect_all_back();
+  EXPECT_TRUE(eventually([&] { return live.record(1).extra_cores == 0; }));
+}
+
+TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
+  JobOptions own;
+  own.cores = 2;
+  own.duration = 300;
+  live.when_running(live.job(live.gated("own"), own, "/1"), "/1");
+  JobOptions narrow;
+  narrow.cores = 1;
+  narrow.duration = 120;
+  const auto waits = live.job({"/bin/true"}, narrow, "/1");
+  const auto need = live.call<msg::GrantNeeded>("grant.need", msg::GrantNeed{waits}, "/1");
+  ASSERT_TRUE(need) << need.error().what;
+  EXPECT_EQ(need->cores, 1);
+  EXPECT_EQ(need->limit, 600'000);
+  const auto could = [&] {
+    return live.call<msg::GrantChance>("grant.could", msg::GrantCould{1, need->jobspec});
+  };
+  ASSERT_TRUE(could());
+  EXPECT_TRUE(could()->is_planned);
+  EXPECT_EQ(could()->at, 0) << "now";
+  JobOptions all;
+  all.cores = 4;
+  all.duration = 300;
+  const auto other = live.job(live.gated("other"), all);
+  live.when_running(other);
+  EXPECT_TRUE(could()->is_planned);
+  EXPECT_EQ(could()->at, live.record(other).expiration);
+  EXPECT_EQ(live.jobs(false, false).size(), 2u) << "nothing was asked for";
+  const auto unknown = live.call<msg::GrantChance>("grant.could", msg::GrantCould{99, ""});
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::not_found);
+  live.release("other");
+  live.release("own");
+}
+
+TEST_F(LiveGrants, AProgramWaitsForAChange) {
+  auto waiting = std::async(std::launch::async, [this] {
+    auto client = client::Client::connect({live.uri(), "/1"});
+    return client->wait_for_grants(0);
+  });
+  ASSERT_TRUE(ask(2, 600));
+  const auto reply = waiting.get();
+  ASSERT_TRUE(reply) << reply.error().what;
+  EXPECT_EQ(reply->epoch, 1u);
+  EXPECT_EQ(reply->held.size(), 2u);
+  const auto known = live.call<msg::GrantReply>("grant.wait", msg::GrantWait{0}, "/1");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(known->epoch, 1u) << "it has changed already";
+}
+
+// Its journal is lost, and with it what it had asked for, under numbers that are given again.
+TEST_F(LiveGrants, WhatAChildThatBeginsAnewHadAskedForBeforeIsNotItsOwn) {
+  JobOptions all;
+  all.cores = 4;
+  all.duration = 300;
+  live.when_running(live.job(live.gated("other"), all));
+  ASSERT_TRUE(ask(2, 60));
+  const pid_t broker = testing::processes_of(live, "/1").broker;
+  const std::string folder = live.status("/1")->state_dir;
+  testing::signal_process(broker, SIGSTOP);
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    if (file.path().filename().string().starts_with("journal"))
+      std::filesystem::remove_all(file.path());
+  testing::signal_process(broker, SIGKILL);
+  EXPECT_TRUE(eventually([&] {
+    for (const auto& job : live.jobs(false, false))
+      if (job.name == "grant") return false;
+    return true;
+  }));
+  live.release("other");
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 4; }));
+  EXPECT_EQ(cores_of("/1"), 2) << "nothing comes that nobody has asked for";
 }
 
 TEST_F(LiveGrants, SurvivesTheBrokersOfBothBetweenAnyTwoSteps) {
