@@ -25,7 +25,8 @@ struct PerUserConfig {
   std::uint64_t nodes = 0;  // whole ones
   double share = 0;         // of all cores
   std::string cores_of;     // "ann=8 bob=2": cores of these users, in place of the above
-  std::string policy;       // queue.policy of these instances; "": the usual one
+  std::uint64_t most = 0;  // cores that one of these instances may have (its grant.max); 0: its own
+  std::string policy;      // queue.policy of these instances; "": the usual one
   Duration idle = 600'000;  // ms without a job after which one ends; 0: never
   Duration limit = 0;       // ms after which one ends; 0: none
 

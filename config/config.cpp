@@ -139,6 +139,8 @@ constexpr Key kKeys[] = {
          if (cores_of_user(word, word.substr(0, word.find('='))) == 0) return false;
        return store(c.per_user.cores_of, list);
      }},
+    {"per-user.most", "a number of cores from 1 on", "none",
+     [](Config& c, const Value& v) { return store(c.per_user.most, whole(v, 1, 1'000'000'000)); }},
     {"per-user.policy", "as queue.policy; a file by its absolute name", "fcfs",
      [](Config& c, const Value& v) {
        const auto policy = text(v);

@@ -40,6 +40,7 @@ std::vector<std::string> command_of(const std::string& binary,
     command.insert(command.end(), {"--conf", item});
   };
   if (!per_user.policy.empty()) configure("queue.policy=" + per_user.policy);
+  if (per_user.most > 0) configure(fmt::format("grant.max={}", per_user.most));
   configure(fmt::format("instance.idle-timeout={}ms", per_user.idle));
   return command;
 }

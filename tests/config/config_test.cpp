@@ -483,14 +483,15 @@ TEST(Config, ReservationsThresholdsAndTargetsAsMauiHasThem) {
 }
 
 TEST(Config, EachUserHasASizeOrNone) {
-  const auto config =
-      load_config({"per-user.cores=2", "per-user.cores-of=ann=8, bob=1", "per-user.idle=5m"});
+  const auto config = load_config({"per-user.cores=2", "per-user.cores-of=ann=8, bob=1",
+                                   "per-user.idle=5m", "per-user.most=16"});
   ASSERT_TRUE(config) << config.error().what;
   EXPECT_TRUE(config->per_user.is_set());
   EXPECT_EQ(cores_of_user(config->per_user.cores_of, "ann"), 8U);
   EXPECT_EQ(cores_of_user(config->per_user.cores_of, "bob"), 1U);
   EXPECT_EQ(cores_of_user(config->per_user.cores_of, "an"), 0U);
   EXPECT_EQ(config->per_user.idle, 300'000);
+  EXPECT_EQ(config->per_user.most, 16U);
   EXPECT_FALSE(load_config({})->per_user.is_set());
   for (const char* wrong : {"per-user.cores=0", "per-user.share=1.5", "per-user.cores-of=ann",
                             "per-user.cores-of=ann=x", "per-user.policy=mine.lua",

@@ -116,7 +116,8 @@ void print_answer(Invocation& call, Client& client, const msg::ExplainReply& ans
   for (const auto& job : answer.jobs) {
     sheet.job(job);
     const bool is_in_child = job.path.rfind('/') > 0;
-    if (!is_in_child || job.waits_for != "resources" || ++asked > kAskedAbove) continue;
+    const bool lacks = job.waits_for == "resources" || job.waits_for == "reservation";
+    if (!is_in_child || !lacks || ++asked > kAskedAbove) continue;
     if (const auto more = more_cores_for(client, job.id)) sheet.more(*more);
   }
   call.io.out << std::move(sheet).text();

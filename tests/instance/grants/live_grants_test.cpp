@@ -2,10 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <future>
 #include <nlohmann/json.hpp>
+#include <optional>
 
-#include "client/client.hpp"
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 #include "tests/instance/live.hpp"
@@ -401,13 +400,16 @@ TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
 }
 
 TEST_F(LiveGrants, AProgramWaitsForAChange) {
-  auto waiting = std::async(std::launch::async, [this] {
-    auto client = client::Client::connect({live.uri(), "/1"});
-    return client->wait_for_grants(0);
-  });
+  auto client = transport::BlockingClient::connect(live.status("/1")->uri);
+  ASSERT_TRUE(client) << to_string(client.error());
+  std::optional<Result<std::string>> answer;
+  client->client().call({"grant.wait", transport::pack(msg::GrantWait{0}), "", 0},
+                        [&](const Result<std::string>& told) { answer = told; });
   ASSERT_TRUE(ask(2, 600));
-  const auto reply = waiting.get();
-  ASSERT_TRUE(reply) << reply.error().what;
+  ASSERT_TRUE(client->reactor().run_until([&] { return answer.has_value(); }, 60'000));
+  ASSERT_TRUE(*answer) << to_string(answer->error());
+  const auto reply = transport::unpack<msg::GrantReply>(**answer);
+  ASSERT_TRUE(reply) << to_string(reply.error());
   EXPECT_EQ(reply->epoch, 1u);
   EXPECT_EQ(reply->held.size(), 2u);
   const auto known = live.call<msg::GrantReply>("grant.wait", msg::GrantWait{0}, "/1");

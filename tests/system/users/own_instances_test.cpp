@@ -80,6 +80,16 @@ TEST_F(OwnInstances, AShareIsOfAllCores) {
   EXPECT_EQ(cores_of("ann"), 3);
 }
 
+// Two of six are hers, and the others are idle.
+TEST_F(OwnInstances, OneMayHaveMoreWhileOthersDoNotUseIt) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.most=4"});
+  EXPECT_EQ(ok("ann", {"run", "-n", "4", "-t", "1m", "id", "-un"}), "ann\nann\nann\nann");
+  EXPECT_THAT(ok("eve", {"grant", "-i", "/", "-R"}), HasSubstr("extra"));
+  const Ran never = as("ann", {HOLON_BINARY, "run", "-n", "5", "-t", "1m", "true"});
+  EXPECT_NE(never.code, 0);
+  EXPECT_THAT(never.err, HasSubstr("unsatisfiable"));
+}
+
 // What idles goes back to those who wait for it, and comes again when it is wanted.
 TEST_F(OwnInstances, AnIdlePartGoesBack) {
   start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=10s"});
