@@ -147,8 +147,10 @@ void add_living(const msg::TreeNode& node, std::vector<std::string>& paths) {
 Result<std::vector<std::string>> living_instances(Client& client, bool recursive) {
   const auto top = recursive ? client.tree() : client.status();
   if (!top) return tl::unexpected(top.error());
+  if (!recursive) return std::vector<std::string>{top->path};
   std::vector<std::string> paths;
   add_living(*top, paths);
+  if (paths.empty()) return fail(Errc::not_found, "the instance has ended", top->path);
   return paths;
 }
 

@@ -40,8 +40,8 @@ struct SelectedJob {
 // `word` names several.
 Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word);
 
-// The paths of the client's instance and, if `recursive`, of those below it that answer. Errors:
-// those of Client::tree().
+// The path of the client's instance; if `recursive`, also of those below it that answer. Errors:
+// those of Client::tree(), not_found (`recursive`, and it has ended).
 Result<std::vector<std::string>> living_instances(Client& client, bool recursive);
 
 // Describes an instance in one line: who, since when, what runs, where its state is. Asks the

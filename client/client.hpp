@@ -210,11 +210,9 @@ class Client {
   // Waits until the epoch of what the instance holds is above `epoch`. Goes on over restarts of the
   // broker. Errors: disconnected (the instance has ended), busy (a thousand wait already).
   Result<msg::GrantReply> wait_for_grants(std::uint64_t epoch);
-  // With what a job that waits here would start. Errors: not_found.
-  Result<msg::GrantNeeded> needed(const msg::GrantNeed& request);
-  // When an ask of a child would get what it wants, as planned now. Errors: not_found (the child),
-  // invalid_argument, unsatisfiable (never, and why).
-  Result<msg::GrantChance> could_grant(const msg::GrantCould& request);
+  // Tells with how many cores more a job that waits here would start, and when the instance above
+  // could give them. Errors: not_found.
+  Result<msg::GrantExplained> explain_grant(const msg::GrantExplain& request);
   // Gives back what is extra once nothing runs there. Errors: not_found (there is nothing).
   Status release_grant(const msg::GrantRelease& request);
   // Asks a child for what it has beyond its own; a harder recall takes the place of an open one.

@@ -26,12 +26,8 @@ Result<msg::GrantReply> Client::wait_for_grants(std::uint64_t epoch) {
   });
 }
 
-Result<msg::GrantNeeded> Client::needed(const msg::GrantNeed& request) {
-  return parts_->call<msg::GrantNeeded>("grant.need", request);
-}
-
-Result<msg::GrantChance> Client::could_grant(const msg::GrantCould& request) {
-  return parts_->call<msg::GrantChance>("grant.could", request);
+Result<msg::GrantExplained> Client::explain_grant(const msg::GrantExplain& request) {
+  return parts_->call<msg::GrantExplained>("grant.explain", request);
 }
 
 Status Client::release_grant(const msg::GrantRelease& request) {

@@ -400,6 +400,17 @@ Status check_sizes(const PerUserConfig& c, const std::vector<ConfItem>& items) {
   if (c.cores > 0) set.emplace_back("per-user.cores");
   if (c.nodes > 0) set.emplace_back("per-user.nodes");
   if (c.share > 0) set.emplace_back("per-user.share");
+  if (c.most > 0 && !c.is_set())
+    return fail(Errc::invalid_argument,
+                "says how much more than its part an instance of a user may have; what the part is "
+                "says per-user.cores, per-user.nodes, per-user.share or per-user.cores-of",
+                place_of(items, "per-user.most"));
+  if (c.most > 0 && c.cores >= c.most)
+    return fail(Errc::invalid_argument,
+                fmt::format("is {}; more than the part of each user is accepted, which is {} "
+                            "(per-user.cores)",
+                            c.most, c.cores),
+                place_of(items, "per-user.most"));
   if (set.size() < 2) return {};
   return fail(Errc::invalid_argument,
               fmt::format("{} is set, too ({}); one of them says how much each user gets", set[0],

@@ -264,8 +264,6 @@ class Agent::Impl {
                                 });
     on<msg::ShutdownRequest>(table, "agent.shutdown",
                              [this](const msg::ShutdownRequest& ask) -> Status {
-                               // The broker may see the supervisor's end before this agent does.
-                               alone_ = alone_ || (ask.alone && options_.supervisor > 0);
                                shut_down(ask.wait, "killed", kAgentDone);
                                return {};
                              });

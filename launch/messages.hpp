@@ -376,12 +376,10 @@ struct CaptureReply {
 };
 
 // "agent.shutdown": kills what runs (with its grace), waits at most `wait` ms for the last
-// acknowledgement, ends. Answered (Empty) at once. `alone`: the broker's supervisor is gone; the
-// agent that was started by it ends its other processes, too.
+// acknowledgement, ends. Answered (Empty) at once.
 struct ShutdownRequest {
   std::int64_t wait = 2000;
-  bool alone = false;
-  HOLON_FIELDS(wait, alone)
+  HOLON_FIELDS(wait)
 };
 
 }  // namespace holon::launch::msg

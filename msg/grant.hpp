@@ -54,29 +54,38 @@ struct GrantWait {
   HOLON_FIELDS(epoch)
 };
 
-// "grant.need", of a child: with how many cores more a waiting job of it would start.
-struct GrantNeed {
+// "grant.explain", of a child: with how many cores more a job that waits there would start, and
+// when the instance above could give them. Nothing is asked for.
+struct GrantExplain {
   std::uint64_t job = 0;
   HOLON_FIELDS(job)
 };
-struct GrantNeeded {
-  std::int64_t cores = 0;  // 0: it does not wait for cores, or for more than can be asked for
-  std::int64_t limit = 0;  // ms, as an ask would say it; 0: to the end of the child
-  std::string jobspec;     // of the ask
-  HOLON_FIELDS(cores, limit, jobspec)
+// When a job that is not there would start in the instance above.
+struct GrantChance {
+  bool is_planned = false;  // from `at` on nobody who waits is in its way
+  std::int64_t at = 0;      // 0: now
+  // Not planned: from here on there is room for it, unless a job ahead of it takes that; 0:
+  // unknown.
+  std::int64_t room = 0;
+  std::int64_t cores = 0;  // of the instance above
+  HOLON_FIELDS(is_planned, at, room, cores)
+};
+struct GrantExplained {
+  std::int64_t cores = 0;     // 0: no number of cores is known that would do
+  std::string why_none;       // where that is so
+  std::int64_t limit = 0;     // ms for which an ask should be; 0: to the end of the child
+  std::string hosts;          // where the job needs them, a hostlist
+  std::int64_t here = 0;      // cores of the child
+  GrantChance chance;         // unless one of these says why there is none
+  std::string never, unsaid;  // the instance above never has them; it has not answered
+  HOLON_FIELDS(cores, why_none, limit, hosts, here, chance, never, unsaid)
 };
 
-// "grant.could", of the instance above: when would such an ask of this child get what it wants, as
-// planned now? Nothing is reserved. Refused with Errc::unsatisfiable: never, and why.
+// "grant.could", from a child: answered with GrantChance; refused with Errc::unsatisfiable: never,
+// and why.
 struct GrantCould {
-  std::uint64_t child = 0;
-  std::string jobspec;
-  HOLON_FIELDS(child, jobspec)
-};
-struct GrantChance {
-  bool is_planned = false;  // else nobody knows when
-  std::int64_t at = 0;      // 0: now
-  HOLON_FIELDS(is_planned, at)
+  std::string jobspec;  // of an ask
+  HOLON_FIELDS(jobspec)
 };
 
 // "grant.release", of a child: extra units go back once nothing runs there. No epoch named: all.

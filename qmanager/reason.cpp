@@ -80,7 +80,7 @@ class Diagnosis {
     if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
     // The job's own reservation is later because of reservations before it.
     if (job_.reserved && *job_.planned <= *obstacle.until) return std::nullopt;
-    return reserved_from(*obstacle.until);
+    return reserved_from(*obstacle.until, obstacle.leaves);
   }
 
  private:
@@ -89,13 +89,16 @@ class Diagnosis {
   const Obstacle& find() {
     Obstacle& known = s_.plan().obstacles[job_.shape];
     if (known.version == s_.plan().version) return known;
-    known = {s_.plan().version, shortage_until(saturating_add(now_, 1)), std::nullopt};
+    known = {s_.plan().version, shortage_until(saturating_add(now_, 1)), std::nullopt, {}};
     if (!known.shortage) {
       const std::vector<Time> begins = reservations();
       const auto first = std::partition_point(begins.begin(), begins.end(), [&](Time begin) {
         return !shortage_until(saturating_add(begin, 1));
       });
-      if (first != begins.end()) known.until = *first;
+      if (first != begins.end()) {
+        known.until = *first;
+        known.leaves = leaving_at(*first);
+      }
     }
     return known;
   }
@@ -145,15 +148,14 @@ class Diagnosis {
     return {};
   }
 
-  // Says who has what the job needs from `when` on, or that it is gone by then.
-  std::string taken(Time when, const std::string& whom) const {
-    const std::string what = leaving_at(when);
-    const std::string leave = what.empty() ? "" : what + " gone";
+  // Says who has what the job needs, or that it is gone by then.
+  static std::string taken(const std::string& leaves, const std::string& whom) {
+    const std::string leave = leaves.empty() ? "" : leaves + " gone";
     if (whom.empty() && !leave.empty()) return leave;
     return "reserved for " + whom + (leave.empty() ? "" : ", and " + leave);
   }
 
-  Cause reserved_from(Time when) const {
+  Cause reserved_from(Time when, const std::string& leaves) const {
     Cause cause;
     cause.kind = WaitKind::reservation;
     std::string whom;
@@ -167,7 +169,7 @@ class Diagnosis {
     const bool pool = missing && !missing->holders.empty();
     const bool endless = s_.queues().length_of(job_) == kTimeMax;
     cause.text =
-        fmt::format("what it needs is free, but from {} on {}{}{}", time(when), taken(when, whom),
+        fmt::format("what it needs is free, but from {} on {}{}{}", time(when), taken(leaves, whom),
                     endless ? ", and it has no time limit to end before that"
                             : ", before its time limit would end",
                     pool ? ": until then " + missing->text : "");

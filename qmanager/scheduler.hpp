@@ -357,10 +357,14 @@ class Scheduler {
   using StartsByHost = std::map<std::string, std::vector<JobId>>;
   Result<StartsByHost> starts_on(const resource::GraphSpec& part, Time end, Time now,
                                  Budget budget) const;
-  // When a job that is not there would start, as planned now and after those that wait before it;
-  // nullopt: that is not planned. Changes nothing; a pass with the budget. Errors: those of
-  // submit(), and unsatisfiable (never, and why).
-  Result<std::optional<Time>> start_of(JobRequest job, Time now, Budget budget) const;
+  // When a job that is not there would start. `planned`: with all that wait before it; nullopt:
+  // that is not planned. `room`: else, from when on there is room for it, whoever else waits.
+  struct Chance {
+    std::optional<Time> planned, room;
+  };
+  // Changes nothing; a pass with the budget. Errors: those of submit(), and unsatisfiable (never,
+  // and why).
+  Result<Chance> chance_of(JobRequest job, Time now, Budget budget) const;
   // Notes that resources came, went or changed status or end, or that the horizon moved: blocked
   // jobs are looked at again.
   void resources_changed();

@@ -41,7 +41,7 @@ Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& 
   return starts;
 }
 
-Result<std::optional<Time>> Scheduler::start_of(JobRequest job, Time now, Budget budget) const {
+Result<Scheduler::Chance> Scheduler::chance_of(JobRequest job, Time now, Budget budget) const {
   const JobId id = job.id;
   Scheduler fork(state_->fork());
   const auto taken = fork.submit(std::move(job), now);
@@ -49,13 +49,15 @@ Result<std::optional<Time>> Scheduler::start_of(JobRequest job, Time now, Budget
   if (*taken) return fail(Errc::unsatisfiable, (*taken)->reason);
   for (const Decision& decision : fork.step(now, budget).decisions) {
     if (const auto* start = std::get_if<Start>(&decision); start != nullptr && start->job == id)
-      return now;
+      return Chance{now, std::nullopt};
     if (const auto* no = std::get_if<Reject>(&decision); no != nullptr && no->job == id)
       return fail(Errc::unsatisfiable, no->reason);
   }
   const auto why = fork.explain(id, now);
   if (!why) return tl::unexpected(why.error());
-  return why->planned_start ? why->planned_start : why->room_at;
+  if (why->planned_start) return Chance{why->planned_start, std::nullopt};
+  // There may be room already, for those ahead of it.
+  return Chance{std::nullopt, why->room_at || why->has_no_room ? why->room_at : now};
 }
 
 }  // namespace holon::qmanager

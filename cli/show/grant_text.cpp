@@ -28,6 +28,7 @@ std::string units(const Json& terms) {
 
 std::string answer_text(const Json& answer, Time now) {
   const Json& what = answer.at("what");
+  if (answer.value("is", std::string()) == "stale") return "what it gave back came too early";
   if (answer.value("is", std::string()) != "promise") return "no" + because(what);
   return what.contains("at") ? "planned for " + show_time(what["at"].get<Time>(), now)
                              : "later, it is not known when";

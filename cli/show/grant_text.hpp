@@ -9,7 +9,7 @@
 
 namespace holon::cli {
 
-// "/3 has 2-3 until 15:42". `path`: of the instance whose journal it is; `name`, `what`: as in
+// "offered /3 2-3 until 15:42". `path`: of the instance whose journal it is; `name`, `what`: as in
 // msg::GrantEvent, times in ms of the wall clock, `now` too. What is not known is shown as it is.
 std::string text_of_grant_event(const std::string& path, std::string_view name,
                                 const nlohmann::ordered_json& what, Time now);

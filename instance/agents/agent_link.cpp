@@ -260,10 +260,8 @@ void AgentLink::keep_orphans() {
   ground_.journal.put_orphans(rank_, orphans_);
 }
 
-void AgentLink::shutdown(bool alone) {
-  lm::ShutdownRequest ask;
-  ask.alone = alone;
-  if (connected()) tell("agent.shutdown", transport::pack(ask));
+void AgentLink::shutdown() {
+  if (connected()) tell("agent.shutdown", transport::pack(lm::ShutdownRequest{}));
 }
 
 // ---- incoming ----
@@ -357,6 +355,7 @@ void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
     lead_.reset();  // the new agent may be on another machine
   }
   incarnation_ = hello.incarnation;
+  pid_ = static_cast<pid_t>(hello.pid);
   began_ = hello.began;
   host_ = hello.hostname;
   ground_.journal.put_agent({rank_, incarnation_, launch::process_numbering()});

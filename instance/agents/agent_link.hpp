@@ -6,6 +6,8 @@
 // already and would know. An agent that was replaced takes its parts with it: they are lost, and
 // their orphaned processes are killed.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -115,6 +117,8 @@ class AgentLink {
                std::function<void(const Status&)> done);
   // The last accepted agent process; 0: none has come yet.
   std::uint64_t incarnation() const { return incarnation_; }
+  // Its number on its host.
+  pid_t pid() const { return pid_; }
   // When that process began, by the clock of its host; 0: not known.
   std::int64_t began() const { return began_; }
   // Signals the tasks that the agent runs of these jobs; `done` when sent. REQUIRES: connected().
@@ -135,8 +139,7 @@ class AgentLink {
   void forgotten(JobId first, JobId stop) { left_.forget(first, stop); }
   // Sends SIGKILL to everything that runs, at once.
   void kill_all_now();
-  // `alone`: the broker's supervisor is gone.
-  void shutdown(bool alone = false);
+  void shutdown();
 
  private:
   void take_over(transport::PeerId peer, const launch::msg::Hello& hello);
@@ -186,6 +189,7 @@ class AgentLink {
   std::uint32_t rank_;
   transport::PeerId peer_{0};
   std::string host_;
+  pid_t pid_ = 0;  // of the last accepted agent
   std::uint64_t incarnation_ =
       0;  // of the agent that was last welcomed, from the journal after a restart
   std::int64_t began_ = 0;

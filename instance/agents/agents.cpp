@@ -179,8 +179,8 @@ void Agents::kill_all_now() {
   for (auto& [rank, link] : links_) link.kill_all_now();
 }
 
-void Agents::shutdown(bool alone) {
-  for (auto& [rank, link] : links_) link.shutdown(alone);
+void Agents::shutdown() {
+  for (auto& [rank, link] : links_) link.shutdown();
 }
 
 }  // namespace holon::instance

@@ -88,7 +88,7 @@ class Agents {
 
   void kill_orphans(const JobManager::Orphans& orphans);
   void kill_all_now();
-  void shutdown(bool alone);
+  void shutdown();
 
  private:
   Status take_in(const launch::msg::Hello& hello);

@@ -462,6 +462,10 @@ void Broker::end_alone(const std::string& reason) {
   begin_end(parent_ ? "cancel" : "node-failure", reason);
 }
 
+pid_t Broker::agent_beside() const {
+  return instance_ ? instance_->agents.beside_broker().pid() : 0;
+}
+
 void Broker::end_by_signal() {
   if (is_lease_over()) return end_with_lease();
   const bool cut_off = parent_ && !parent_->is_up();
@@ -578,10 +582,7 @@ void Broker::finish(int code) {
   ends_for_good_ = code != kTryAgain && code != kBeginAgain;
   if (service_) service_->close(last_word());
   // Another broker follows one that cannot write: jobs run on for it.
-  if (instance_ && ends_for_good_) {
-    clears_up_ = alone_ && !instance_->agents.beside_broker().connected();
-    instance_->agents.shutdown(alone_);
-  }
+  if (instance_ && ends_for_good_) instance_->agents.shutdown();
   gather_timer_.cancel();
   // Commits what was done since the last commit, e.g. acknowledged records; the exit code reports a
   // failure.

@@ -74,9 +74,8 @@ class Broker {
   // In an end that has begun: sends SIGKILL to what still runs.
   void hurry();
 
-  // Has this broker ended without anybody else who could end the instance's other processes on this
-  // node?
-  bool clears_up() const { return clears_up_; }
+  // The supervisor's agent, as it was last heard of; 0: none has come yet.
+  pid_t agent_beside() const;
 
   const std::string& uri() const { return server_->uri(); }
   // The resources, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
@@ -190,8 +189,7 @@ class Broker {
   // The journal cannot be written: nothing is changed, but everything can be looked at.
   std::optional<Error> read_only_;
   BrokerGround ground_;
-  bool alone_ = false;      // without a supervisor
-  bool clears_up_ = false;  // the supervisor's agent is gone, too
+  bool alone_ = false;  // without a supervisor
   bool agent_given_up_ = false;
   bool ends_queued_ = false;  // the instance ends, and queued jobs are left to be ended
   Phase phase_ = Phase::waiting_for_grant;

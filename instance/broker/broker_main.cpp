@@ -1,5 +1,6 @@
 // `holon broker`: options from the runtime directory, signals, the tie to the supervisor, and the
 // exit code.
+#include <fmt/core.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 #include "instance/basics/exit_codes.hpp"
 #include "instance/basics/pulse.hpp"
@@ -72,16 +74,22 @@ void keep_pending(int signal) {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-// Ends the initial program and what it has started, for which neither the supervisor nor its agent
-// is left.
-void end_the_rest() {
+// Ends the initial program of a root and what that has started, in the place of the supervisor. The
+// agent may still be clearing up, and what is below it is its own. (Of a child the agents of the
+// instance above end what is left.)
+void end_the_rest(pid_t agent) {
   constexpr int kLooks = 500;
   constexpr useconds_t kBetween = 10'000;
   const char* const lineage = std::getenv(kLineage);
   if (lineage == nullptr) return;
-  launch::Leftovers rest({.prefix = launch::jobs_prefix(lineage), .of_instance = true});
-  for (int look = 0; look < kLooks && !rest.end(); ++look)
+  launch::Leftovers rest({.prefix = launch::jobs_prefix(lineage),
+                          .of_instance = true,
+                          .spare = [agent] { return std::vector<pid_t>{agent}; }});
+  for (int look = 0; look < kLooks; ++look) {
+    if (rest.end()) return;
     usleep(kBetween);  // nothing else runs any more in this process
+  }
+  spdlog::error(fmt::format("{} of this instance does not end", rest.example()));
 }
 
 int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
@@ -147,7 +155,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     gone = std::move(*watch);
   }
   loop.run();
-  if ((*broker)->clears_up()) end_the_rest();
+  if (alone && !options.start.grant) end_the_rest((*broker)->agent_beside());
   std::error_code ignored;
   if (alone) std::filesystem::remove_all(options.runtime_dir, ignored);  // else the supervisor does
   return code;

@@ -20,14 +20,8 @@ void GrantService::add_to(transport::Dispatcher& dispatcher) {
     after_commit_.add([r, reply = grants_.show()] { r.reply(transport::pack(reply)); });
   });
   dispatcher.add("grant.wait", [this](const Request& r) { grants_.wait(r); });
-  dispatcher.add("grant.need", [this](const Request& r) {
-    answer<msg::GrantNeed>(r,
-                           [this](const auto& what) { return grants_.need(what, reactor_.now()); });
-  });
-  dispatcher.add("grant.could", [this](const Request& r) {
-    answer<msg::GrantCould>(
-        r, [this](const auto& what) { return grants_.could(what, reactor_.now()); });
-  });
+  dispatcher.add("grant.explain", [this](const Request& r) { grants_.explain(r, reactor_.now()); });
+  dispatcher.add("grant.could", [this](const Request& r) { grants_.could(r, reactor_.now()); });
   dispatcher.add("grant.release", [this](const Request& r) { release(r); });
   dispatcher.add("grant.recall", [this](const Request& r) { recall(r); });
   dispatcher.add("grant.history", [this](const Request& r) {

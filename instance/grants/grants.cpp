@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "instance/grants/grant_codec.hpp"
 #include "instance/journal/schema.hpp"
@@ -91,6 +93,11 @@ std::optional<Time> Grants::turn(Time now) {
 void Grants::wait(const transport::Request& request) {
   const auto what = transport::unpack<msg::GrantWait>(request.payload());
   if (!what) return request.fail(what.error());
+  if (uses_.parent == nullptr)
+    return request.fail({Errc::unsupported,
+                         "this instance is the root of its tree: what it has does not change",
+                         {}});
+  std::erase_if(waiting_, [](const Waiting& one) { return one.request.done(); });
   if (waiting_.size() >= kMostWaiting)
     return request.fail(
         {Errc::busy, fmt::format("{} requests wait already", waiting_.size()), "grant.wait"});
@@ -99,32 +106,73 @@ void Grants::wait(const transport::Request& request) {
 }
 
 void Grants::answer_waiting() {
-  if (waiting_.empty()) return;
-  std::erase_if(waiting_, [this](const Waiting& one) {
+  std::vector<transport::Request> due;
+  std::erase_if(waiting_, [&](const Waiting& one) {
     if (epoch() <= one.epoch) return false;
-    uses_.after_commit.add(
-        [request = one.request, reply = show()] { request.reply(transport::pack(reply)); });
+    due.push_back(one.request);
     return true;
+  });
+  if (due.empty()) return;
+  uses_.after_commit.add([due = std::move(due), reply = transport::pack(show())] {
+    for (const auto& request : due) request.reply(reply);
   });
 }
 
-Result<msg::GrantNeeded> Grants::need(const msg::GrantNeed& what, Time now) const {
-  const ActiveJob* const job = uses_.jobs.find(JobId(what.job));
-  if (job == nullptr)
-    return fail(Errc::not_found, fmt::format("no job {} is active here", what.job), "job");
-  if (uses_.parent == nullptr || job->life.state != JobState::sched) return msg::GrantNeeded();
-  const Need need = needs_.of_job(job->id, kMostCoresAtOnce, now);
-  if (need.least == 0) return msg::GrantNeeded();
-  return msg::GrantNeeded{need.least, need.limit, jobspec_of_ask(need)};
+// With how many cores more the job would start.
+msg::GrantExplained Grants::explained(const ActiveJob& job, Time now) const {
+  msg::GrantExplained about;
+  about.here = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
+  if (uses_.parent == nullptr) {
+    about.why_none = "this instance is the root of its tree: nobody is above it";
+  } else if (job.life.state != JobState::sched) {
+    about.why_none = "it does not wait for resources";
+  } else {
+    const Need need = needs_.of_job(job.id, kMostCoresAtOnce, now);
+    about.cores = need.least;
+    about.limit = need.limit;
+    about.hosts = need.hosts;
+    if (need.least == 0)
+      about.why_none = fmt::format("{} cores more on the nodes here would not let it start now",
+                                   kMostCoresAtOnce);
+  }
+  return about;
 }
 
-Result<msg::GrantChance> Grants::could(const msg::GrantCould& what, Time now) const {
-  const auto at = lender_.could(what, now);
-  if (!at) return tl::unexpected(at.error());
-  msg::GrantChance chance;
-  chance.is_planned = at->has_value();
-  if (*at && **at > now) chance.at = uses_.jobs.clock().wall(**at);
-  return chance;
+void Grants::explain(const transport::Request& request, Time now) {
+  const auto what = transport::unpack<msg::GrantExplain>(request.payload());
+  if (!what) return request.fail(what.error());
+  const ActiveJob* const job = uses_.jobs.find(JobId(what->job));
+  if (job == nullptr)
+    return request.fail(
+        {Errc::not_found, fmt::format("no job {} is active here", what->job), "job"});
+  auto about = explained(uses_.jobs.representative_task(*job), now);
+  if (about.cores > 0 && !uses_.parent->is_up())
+    about.unsaid = "there is no connection to the instance above";
+  if (about.cores == 0 || !about.unsaid.empty())
+    return uses_.after_commit.add([request, about] { request.reply(transport::pack(about)); });
+  const Need need{about.cores, about.cores, about.limit, about.hosts};
+  uses_.parent->ask("grant.could", transport::pack(msg::GrantCould{jobspec_of_ask(need)}),
+                    [request, about](const Result<std::string>& told) mutable {
+                      const auto chance = told ? transport::unpack<msg::GrantChance>(*told)
+                                               : tl::unexpected<Error>(told.error());
+                      if (chance)
+                        about.chance = *chance;
+                      else if (chance.error().code == Errc::unsatisfiable)
+                        about.never = chance.error().what;
+                      else
+                        about.unsaid = to_string(chance.error());
+                      request.reply(transport::pack(about));
+                    });
+}
+
+void Grants::could(const transport::Request& request, Time now) const {
+  const auto what = transport::unpack<msg::GrantCould>(request.payload());
+  if (!what) return request.fail(what.error());
+  const auto child = uses_.children.child_at(request.peer());
+  if (!child) return request.fail({Errc::denied, "is asked by children", "grant.could"});
+  const auto chance = lender_.could(*child, *what, now);
+  if (!chance) return request.fail(chance.error());
+  uses_.after_commit.add([request, reply = *chance] { request.reply(transport::pack(reply)); });
 }
 
 msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& path,

@@ -46,10 +46,10 @@ class Grants {
   msg::GrantReply show() const;
   // "grant.wait", answered in turn().
   void wait(const transport::Request& request);
-  // "grant.need", about a job that waits here; "grant.could", in the instance above.
-  Result<msg::GrantNeeded> need(const msg::GrantNeed& what, Time now) const;
-  Result<msg::GrantChance> could(const msg::GrantCould& what, Time now) const;
-  Result<msg::GrantHistory> history(std::uint64_t limit) const;
+  // "grant.explain", about a job that waits here; answered once the instance above has.
+  void explain(const transport::Request& request, Time now);
+  // "grant.could", from a child.
+  void could(const transport::Request& request, Time now) const;
   // The parent has taken this instance for its child, over a new connection.
   void connected() { borrower_.connected(); }
   void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }
@@ -65,6 +65,7 @@ class Grants {
     std::uint64_t epoch = 0;
   };
   void answer_waiting();
+  msg::GrantExplained explained(const ActiveJob& job, Time now) const;
   msg::GrantPart part_of(const holdings::Holding& holding, const std::string& path,
                          JobId child) const;
 

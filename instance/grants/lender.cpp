@@ -114,14 +114,17 @@ bool Lender::is_child(JobId child) const {
   return job != nullptr && job->submission->is_instance && job->life.holds_resources;
 }
 
-// What the one before it has asked for is not the new one's, which counts its asks anew.
+// The asks of the child before it are void: the new one counts its own from 1 again. What that one
+// had in use is offered to the new one, so that it comes back with the agents' look.
 void Lender::begins_anew(JobId child, Time now) {
   if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
   const auto grants = uses_.jobs.grants().find(child);
   if (grants == uses_.jobs.grants().end()) return;
   const std::set<JobId> all = grants->second;  // grants end below
   for (const JobId id : all)
-    uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
+    if (const ActiveJob* grant = uses_.jobs.find(id);
+        grant != nullptr && is_pending(grant->life.state))
+      uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
 }
 
 // ---- messages
@@ -199,31 +202,40 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
 }
 
 void Lender::heard(JobId child, const h::Ask& ask, Time now) {
-  const ActiveJob& job = *uses_.jobs.find(child);
-  auto spec = jobspec_for(job, ask);
-  if (!spec) return refuse(child, ask.op, to_string(spec.error()), now);
-  msg::SubmitRequest request;
-  request.jobspec = std::move(*spec);
-  request.user = job.life.user;
-  // A child that knows nothing of the one before it begins to count anew.
-  request.key = fmt::format("grant {} {} {} {}", child.value(), job.life.retries,
-                            uses_.children.epoch_of(child), ask.op);
-  const auto taken = uses_.jobs.submit_grant(request, now);
+  const auto request = request_for(*uses_.jobs.find(child), ask);
+  if (!request) return refuse(child, ask.op, to_string(request.error()), now);
+  const auto taken = uses_.jobs.submit_grant(*request, now);
   if (!taken) refuse(child, ask.op, taken.error().what, now);
 }
 
-Result<std::optional<Time>> Lender::could(const msg::GrantCould& what, Time now) const {
-  const JobId child(what.child);
+Result<msg::GrantChance> Lender::could(JobId child, const msg::GrantCould& what, Time now) const {
   if (!is_child(child))
     return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
                 "child");
-  const ActiveJob& job = *uses_.jobs.find(child);
-  auto spec = jobspec_for(job, {.jobspec = what.jobspec});
+  const auto request = request_for(*uses_.jobs.find(child), {.jobspec = what.jobspec});
+  if (!request) return tl::unexpected(request.error());
+  const auto found = uses_.jobs.chance_of_grant(*request, now);
+  if (!found) return tl::unexpected(found.error());
+  const auto& clock = uses_.jobs.clock();
+  msg::GrantChance chance;
+  chance.is_planned = found->planned.has_value();
+  if (found->planned && *found->planned > now) chance.at = clock.wall(*found->planned);
+  if (found->room) chance.room = clock.wall(std::max(now, *found->room));
+  chance.cores = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
+  return chance;
+}
+
+// The submission of the job that is to hold what the child asks for.
+Result<msg::SubmitRequest> Lender::request_for(const ActiveJob& child, const h::Ask& ask) const {
+  auto spec = jobspec_for(child, ask);
   if (!spec) return tl::unexpected(spec.error());
   msg::SubmitRequest request;
   request.jobspec = std::move(*spec);
-  request.user = job.life.user;
-  return uses_.jobs.start_of_grant(request, now);
+  request.user = child.life.user;
+  // A child that knows nothing of the one before it begins to count anew.
+  request.key = fmt::format("grant {} {} {} {}", child.id.value(), child.life.retries,
+                            uses_.children.epoch_of(child.id), ask.op);
+  return request;
 }
 
 void Lender::is_over(const msg::JobRecord& record, Time now) {
@@ -320,7 +332,8 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   const bool ends_before = end != 0 && its_child != nullptr &&
                            (its_child->life.expiration == 0 || end < its_child->life.expiration);
   wanted.until = std::min(ends_before ? end : kTimeMax, until_of(uses_.book.book(), units));
-  wanted.answers = grant.submission->wishes.ask;
+  // What had been in use before the child began anew is no answer to an ask of the new one.
+  wanted.answers = grant.life.started ? 0 : grant.submission->wishes.ask;
   const auto offered = h::extend(uses_.book.book(), child, wanted);
   if (offered) return void(write(*offered, now));
   if (offered.error().code == Errc::busy) return;  // looked at again with its answer

@@ -46,8 +46,9 @@ class Lender {
   void receive(JobId child, const holdings::Message& message, Time now);
   // A process is the child that knows nothing of the one before it: it begins with its own.
   void begins_anew(JobId child, Time now);
-  // "grant.could". Errors: not_found (no such child), invalid_argument, unsatisfiable.
-  Result<std::optional<Time>> could(const msg::GrantCould& what, Time now) const;
+  // "grant.could", from a child. Errors: not_found (it is none any more), invalid_argument,
+  // unsatisfiable.
+  Result<msg::GrantChance> could(JobId child, const msg::GrantCould& what, Time now) const;
   // A grant that was never given is over: its record says why.
   void is_over(const msg::JobRecord& record, Time now);
   // "grant.recall". Errors: not_found (nothing to recall), busy (what is to be ended by force is on
@@ -76,6 +77,7 @@ class Lender {
   void withdrawn(JobId child, holdings::Op ask, Time now);
   void say_promises_again(JobId child);
   void refuse(JobId child, holdings::Op ask, const std::string& why, Time now);
+  Result<msg::SubmitRequest> request_for(const ActiveJob& child, const holdings::Ask& ask) const;
   Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
   bool is_child(JobId child) const;
   void close(JobId child, const std::set<JobId>& grants, Time now);

@@ -48,7 +48,7 @@ std::uint32_t add_with_those_above(resource::GraphSpec& spec, const resource::Re
 }
 
 // So many cores that do not exist, dealt to the nodes of the graph in turn.
-resource::GraphSpec more_cores(const resource::ResourceGraph& graph, std::int64_t count) {
+resource::GraphSpec made_up_cores(const resource::ResourceGraph& graph, std::int64_t count) {
   resource::GraphSpec spec;
   std::map<resource::VertexId, std::uint32_t> rows;
   const auto beside = core_of_each_node(graph);
@@ -95,12 +95,12 @@ std::string jobspec_of_ask(const Need& need) {
 }
 
 Needs::Starts Needs::with(std::int64_t cores, Time now) const {
-  const auto part = more_cores(store_.graph(), cores);
+  const auto part = made_up_cores(store_.graph(), cores);
   if (part.rows.empty()) return {};
   return scheduler_.starts_on(part, kTimeMax, now, {.jobs = kWaitingLookedAt}).value_or(Starts());
 }
 
-// Of cores, with which the starts are `enough`.
+// The fewest cores with which the jobs that start are `enough`, which holds for more cores, too.
 template <class Enough>
 std::int64_t Needs::fewest(std::int64_t most, Time now, const Enough& enough) const {
   std::int64_t fewest = 1;
@@ -140,13 +140,12 @@ Need Needs::of_all(std::int64_t room, Time now) const {
 }
 
 Need Needs::of_job(JobId job, std::int64_t room, Time now) const {
-  const Starts starts = with(room, now);
-  if (!jobs_in(starts).contains(job)) return {};
+  if (!jobs_in(with(room, now)).contains(job)) return {};
   Need need;
   need.most = fewest(room, now, [&](const auto& started) { return started.contains(job); });
   need.least = need.most;
   need.limit = limit_of({job});
-  need.hosts = hosts_in(starts, [&](JobId id) { return id == job; });
+  need.hosts = hosts_in(with(need.most, now), [&](JobId id) { return id == job; });
   return need;
 }
 

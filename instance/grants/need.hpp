@@ -26,16 +26,18 @@ struct Need {
 // The jobspec of an ask for this.
 std::string jobspec_of_ask(const Need& need);
 
+// Tells needs; each is found anew.
 class Needs {
  public:
   Needs(const resource::ResourceStore& store, const qmanager::Scheduler& scheduler,
         const JobManager& jobs)
       : store_(store), scheduler_(scheduler), jobs_(jobs) {}
 
-  // Of all jobs that `room` cores more would let start. Some log(room) passes of the scheduler.
+  // The need of all jobs together that `room` cores more would let start. O(log room) passes of the
+  // scheduler.
   Need of_all(std::int64_t room, Time now) const;
-  // Of this job alone, but at its place in the queue; `least` is 0 if so many cores would not let
-  // it start.
+  // The need of this job alone, at its place in the queue; `least` is 0 if `room` cores more would
+  // not let it start. O(log room) passes.
   Need of_job(JobId job, std::int64_t room, Time now) const;
 
  private:

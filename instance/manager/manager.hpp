@@ -147,9 +147,9 @@ class JobManager {
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
   // Likewise for a grant (SchedulingOptions::grant_to), which nobody else may submit.
   Result<msg::SubmitReply> submit_grant(const msg::SubmitRequest& request, Time now);
-  // When such a grant would start, as planned now; nullopt: that is not planned. Nothing is kept.
-  // Errors: invalid_argument, unsatisfiable.
-  Result<std::optional<Time>> start_of_grant(const msg::SubmitRequest& request, Time now) const;
+  // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
+  Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
+                                                      Time now) const;
   // Takes tasks that wait for each other: all are journalled at once or none; take_more() then
   // makes the jobs of each next_intake(). Errors: as of submit(), `where` being the place in the
   // request; a refused request keeps nothing.

@@ -146,16 +146,18 @@ Result<msg::SubmitReply> JobManager::submit_grant(const msg::SubmitRequest& requ
   return submit_any(request, true, now);
 }
 
-Result<std::optional<Time>> JobManager::start_of_grant(const msg::SubmitRequest& request,
-                                                       Time now) const {
+Result<qmanager::Scheduler::Chance> JobManager::chance_of_grant(const msg::SubmitRequest& request,
+                                                                Time now) const {
   auto made = make_submission(request.jobspec, false);
   if (!made) return tl::unexpected(made.error());
   if (auto sound = check_request(*made, 1, request.user, true); !sound)
     return tl::unexpected(sound.error());
+  if (const auto why = too_late(*made, now); !why.empty()) return fail(Errc::unsatisfiable, why);
   ActiveJob job{next_id_, std::make_shared<const Submission>(std::move(*made)), {}, {}};
   job.life.user = request.user;
   job.life.t_submit = now;
-  return scheduler_.start_of(request_of(job), now, {});
+  constexpr qmanager::Budget kLookedAt{.jobs = 1'000};
+  return scheduler_.chance_of(request_of(job), now, kLookedAt);
 }
 
 Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& request, bool is_grant,

@@ -103,6 +103,11 @@ void ParentLink::tell(const char* topic, std::string payload) {
     client_->call({topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
 }
 
+void ParentLink::ask(const char* topic, std::string payload, transport::ReplyHandler on_answer) {
+  constexpr Duration kPatience = 10'000;
+  client_->call({topic, std::move(payload), "", kPatience}, std::move(on_answer));
+}
+
 void ParentLink::schedule() {
   if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
   // After a quiet time records go at once: those that the parent does not have are lost when all of

@@ -50,6 +50,9 @@ class ParentLink {
   // Sends the last word: the parent has all records. REQUIRES: all_sent(), and no job is active.
   void say_told_all() { say_ending({true}); }
   bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
+  // Asks the parent; an error if it does not answer for a while, or the connection is lost.
+  // REQUIRES: is_up().
+  void ask(const char* topic, std::string payload, transport::ReplyHandler on_answer);
   // Sends a message that the parent acknowledges; lost if there is no connection.
   void tell(const char* topic, std::string payload);
   // Sends what is due. Call after the commit, lest the parent knows what this instance may forget.

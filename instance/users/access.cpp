@@ -43,8 +43,8 @@ const std::set<std::string> kOfOneJob = {"job.info", "job.attach", "job.input", 
 const std::set<std::string> kOfJobs = {"job.watch", "job.wait", "job.signal", "job.suspend",
                                        "explain"};
 // Topics that an operator may send to another user's child: to end it, and to see what it has done.
-const std::set<std::string> kOfAnyChild = {"jobs",   "job.info", "tree",
-                                           "status", "stats",    "shutdown"};
+const std::set<std::string> kOfAnyChild = {"jobs",  "job.info", "tree",      "status",
+                                           "stats", "shutdown", "grant.show"};
 
 std::set<std::string> set_of(const std::string& list) {
   const auto found = config::words(list);

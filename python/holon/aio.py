@@ -308,11 +308,15 @@ class AsyncInstance:
         await self._link.call("grant.recall", request, Empty, self._path)
 
     async def wait_for_grants(self, epoch: Optional[int] = None, timeout: Optional[float] = None) -> GrantReply:
-        """What this instance has once it has changed more than `epoch` times; None: since this program's job was started
-        (HOLON_GRANT_EPOCH). timeout: s. Errors: TimeoutError, Busy (a thousand wait already)."""
-        since = int(os.environ.get("HOLON_GRANT_EPOCH") or 0) if epoch is None else epoch
+        """What this instance has once it has changed more than `epoch` times; None: since this program's job was started,
+        if it is a job of this instance (HOLON_GRANT_EPOCH), else from now on. timeout: s. Errors: TimeoutError, Unsupported
+        (of a root), Busy (a thousand wait already)."""
+        if epoch is None:
+            now = await self.grants()
+            inside = (os.environ.get("HOLON_JOB_PATH", "").rpartition("/")[0] or "/") == now.path
+            epoch = int(os.environ.get("HOLON_GRANT_EPOCH") or 0) if inside else now.epoch
         return await asyncio.wait_for(
-            self._link.call_over_restarts("grant.wait", GrantWait(epoch=since), GrantReply, self._path, None), timeout)
+            self._link.call_over_restarts("grant.wait", GrantWait(epoch=epoch), GrantReply, self._path, None), timeout)
 
     async def shutdown(self, reason: str = "") -> None:
         """Ends the instance in order; returns once it knows."""

@@ -233,6 +233,9 @@ TEST(GrantHistory, EveryKindOfEntryIsASentence) {
   EXPECT_EQ(text("/", "answered",
                  R"({"child": 3, "op": 1, "answer": {"is": "no", "what": {"why": "too much"}}})"),
             "answered /3: no: too much");
+  EXPECT_EQ(text("/", "answered",
+                 R"({"child": 3, "op": 1, "answer": {"is": "stale", "what": {"op": 1}}})"),
+            "answered /3: what it gave back came too early");
   EXPECT_EQ(text("/", "recall",
                  R"({"peer": 3, "recall": {"units": "2-3", "mode": 1, "why": "work",
                      "by": 1800000000000}})"),

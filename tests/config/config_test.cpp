@@ -492,6 +492,12 @@ TEST(Config, EachUserHasASizeOrNone) {
   EXPECT_EQ(cores_of_user(config->per_user.cores_of, "an"), 0U);
   EXPECT_EQ(config->per_user.idle, 300'000);
   EXPECT_EQ(config->per_user.most, 16U);
+  const auto alone = load_config({"per-user.most=16"});
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().what, HasSubstr("what the part is says per-user.cores"));
+  const auto less = load_config({"per-user.cores=4", "per-user.most=4"});
+  ASSERT_FALSE(less);
+  EXPECT_THAT(less.error().what, HasSubstr("is 4; more than the part of each user is accepted"));
   EXPECT_FALSE(load_config({})->per_user.is_set());
   for (const char* wrong : {"per-user.cores=0", "per-user.share=1.5", "per-user.cores-of=ann",
                             "per-user.cores-of=ann=x", "per-user.policy=mine.lua",

@@ -341,25 +341,6 @@ TEST_F(AgentTest, AShutdownKillsTheJobsReportsThemAndEnds) {
   EXPECT_EQ(broker_->finished[1].exit_code, 128 + SIGTERM);
 }
 
-// The kernel closes the files of a supervisor that was killed before it tells of its end: on a busy
-// machine a broker has ended its jobs and its agents in between, and the initial program stayed.
-TEST_F(AgentTest, AShutdownByABrokerThatIsAloneEndsWhatTheSupervisorHasStarted) {
-  setenv(kLineage, "test-of-a-lone-broker/", 1);
-  const pid_t program = fork();
-  if (program == 0) {
-    execl("/bin/sleep", "sleep", "1000", nullptr);
-    _exit(127);
-  }
-  options_.supervisor = getpid();
-  begin();
-  unsetenv(kLineage);
-  broker_->tell("agent.shutdown", msg::ShutdownRequest{10000, true});
-  ASSERT_TRUE(until([&] { return agent_->exit_code().has_value(); }));
-  EXPECT_TRUE(until([&] { return !alive(program); }));
-  kill(program, SIGKILL);
-  waitpid(program, nullptr, 0);
-}
-
 TEST_F(AgentTest, WithoutABrokerForTooLongItKillsItsJobsAndEnds) {
   options_.orphan_timeout = 300;
   begin();

@@ -210,13 +210,15 @@ TEST(LeavingNodes, WhenAJobThatIsNotThereWouldStartIsAskedWithoutAnyChange) {
   world->step(0);
   world.submit(2, 4, 100);
   world->step(1);
-  const auto start = [&](std::int64_t cores, Duration limit) {
-    return world->start_of(LeavingNodes::request(9, cores, limit), 1, {});
+  const auto chance = [&](std::int64_t cores, Duration limit) {
+    return world->chance_of(LeavingNodes::request(9, cores, limit), 1, {});
   };
-  ASSERT_TRUE(start(2, 49));
-  EXPECT_EQ(*start(2, 49), 1) << "two are free until the first ends";
-  EXPECT_EQ(*start(2, 50), 150) << "it would be in the way of the second";
-  const auto never = start(5, 10);
+  ASSERT_TRUE(chance(2, 49));
+  EXPECT_EQ(chance(2, 49)->planned, 1) << "two are free until the first ends";
+  ASSERT_TRUE(chance(2, 50));
+  EXPECT_FALSE(chance(2, 50)->planned) << "the policy plans the first that waits alone";
+  EXPECT_EQ(chance(2, 50)->room, 150) << "it would be in the way of the second";
+  const auto never = chance(5, 10);
   ASSERT_FALSE(never);
   EXPECT_EQ(never.error().code, Errc::unsatisfiable);
   EXPECT_EQ(world->pending(), 1U);

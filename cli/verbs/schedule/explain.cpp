@@ -1,7 +1,10 @@
 // holon explain: why jobs wait, what is in their way, and what would let them start now.
 #include <fmt/format.h>
 
+#include <optional>
 #include <ostream>
+#include <utility>
+#include <vector>
 
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
@@ -10,7 +13,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
-#include "cli/verbs/schedule/more_cores.hpp"
+#include "cli/verbs/schedule/grant_advice.hpp"
 #include "instance/basics/clock.hpp"
 
 namespace holon::cli {
@@ -73,10 +76,9 @@ class ReasonSheet {
                      printable(remedy.text)) +
                (remedy.cost > 0 ? fmt::format(" (gives up {:.0f} %)", remedy.cost * 100) : ""));
   }
-  void more(const MoreCores& cores) {
-    if (cores.cores == 0) return;
+  void more_cores(const std::vector<std::string>& lines) {
     const char* title = "more cores";
-    for (const auto& text : lines_of(cores, now_)) line(std::exchange(title, ""), printable(text));
+    for (const auto& text : lines) line(std::exchange(title, ""), printable(text));
   }
   std::string text() && { return std::move(text_); }
 
@@ -107,18 +109,36 @@ class ReasonSheet {
   std::string text_;
 };
 
-// What the instance above could add, of the first jobs that wait for resources in a child. Who may
-// not ask that is not told.
+// Tells of cores that the instance above could add, for the first of these jobs that wait in a
+// child.
+class MoreCores {
+ public:
+  explicit MoreCores(Client& client) : client_(client) {}
+
+  std::vector<std::string> lines_for(const msg::Explained& job, Time now) {
+    constexpr int kMostAsked = 3;  // each costs some passes of the scheduler
+    const bool is_in_child = job.path.rfind('/') > 0;
+    if (!is_in_child || job.state != "SCHED" || asked_ == kMostAsked) return {};
+    if (asked_++ == 0)
+      if (auto advice = GrantAdvice::beside(client_)) advice_ = std::move(*advice);
+    if (!advice_) return {};
+    const auto about = advice_->about(client_, job.id);
+    return about && about->cores > 0 ? advice_->lines(*about, now) : std::vector<std::string>();
+  }
+
+ private:
+  Client& client_;
+  std::optional<GrantAdvice> advice_;
+  int asked_ = 0;
+};
+
 void print_answer(Invocation& call, Client& client, const msg::ExplainReply& answer) {
-  constexpr int kAskedAbove = 5;
-  ReasonSheet sheet(call.io, instance::wall_clock_ms());
-  int asked = 0;
+  const Time now = instance::wall_clock_ms();
+  ReasonSheet sheet(call.io, now);
+  MoreCores more(client);
   for (const auto& job : answer.jobs) {
     sheet.job(job);
-    const bool is_in_child = job.path.rfind('/') > 0;
-    const bool lacks = job.waits_for == "resources" || job.waits_for == "reservation";
-    if (!is_in_child || !lacks || ++asked > kAskedAbove) continue;
-    if (const auto more = more_cores_for(client, job.id)) sheet.more(*more);
+    sheet.more_cores(more.lines_for(job, now));
   }
   call.io.out << std::move(sheet).text();
   if (answer.jobs.empty()) call.io.out << "no job waits\n";
@@ -138,7 +158,10 @@ int verb_explain(Invocation& call) {
       .note(
           "What would let a job start now is tried out with the instance's own scheduler: fewer "
           "nodes or slots, a shorter time limit, another queue; the one that gives up least comes "
-          "first. Nothing is shown where no single change would do.")
+          "first. Nothing is shown where no single change would do. Of the first three that wait "
+          "in a "
+          "child it is told with how many cores more they would start, and when the instance above "
+          "could give them (holon grant explain, also with --json).")
       .example("holon explain 7", "why job 7 does not run")
       .example("holon explain -i /3 --json", "every waiting job of the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;

@@ -63,8 +63,9 @@ int verb_grant_ask(Invocation& call) {
             return {};
           },
           "TIME", "it goes back after that: 30s, 5m, 2h; to the end of this instance unless given")
-      .flag("--now", options.immediate, "now or not at all")
-      .group("Options")
+      .flag("--now", options.immediate, "now or not at all");
+  add_constraint_options(parser, shape.constraints);
+  parser.group("Options")
       .instance(call)
       .json(json)
       .note(

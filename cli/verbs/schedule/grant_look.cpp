@@ -4,8 +4,13 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "base/text/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/parser/parser.hpp"
 #include "cli/paths.hpp"
@@ -13,8 +18,8 @@
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
+#include "cli/verbs/schedule/grant_advice.hpp"
 #include "cli/verbs/schedule/grant_verbs.hpp"
-#include "cli/verbs/schedule/more_cores.hpp"
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 
@@ -64,9 +69,12 @@ void print(Invocation& call, const std::vector<msg::GrantReply>& replies) {
                {"GRANT", right},
                {"UNITS", left},
                {"WHY", left}});
+  std::set<std::string> told;
+  for (const auto& reply : replies) told.insert(reply.path);
   for (const auto& reply : replies) {
     add_parts(table, reply.held, now);
-    if (replies.size() == 1) add_parts(table, reply.given, now);  // else its children show it
+    for (const auto& part : reply.given)
+      if (!told.contains(part.path)) add_parts(table, {part}, now);
   }
   call.io.out << table.render(call.io);
   for (const auto& reply : replies)
@@ -76,6 +84,8 @@ void print(Invocation& call, const std::vector<msg::GrantReply>& replies) {
           when == 0 ? "it is not known when it comes" : "planned for " + show_time(when, now));
 }
 
+// What each of the instances has. One that has ended meanwhile, or is another user's, is shown as
+// the instance above it has it.
 Result<std::vector<msg::GrantReply>> ask_all(Client& client, bool recursive) {
   std::vector<msg::GrantReply> replies;
   const auto paths = living_instances(client, recursive);
@@ -83,9 +93,7 @@ Result<std::vector<msg::GrantReply>> ask_all(Client& client, bool recursive) {
   for (const auto& path : *paths) {
     client.set_path(path);
     auto reply = client.grants();
-    // A child may end meanwhile.
-    if (!reply && (path == paths->front() || reply.error().code != Errc::not_found))
-      return tl::unexpected(reply.error());
+    if (!reply && path == paths->front()) return tl::unexpected(reply.error());
     if (reply) replies.push_back(std::move(*reply));
   }
   return replies;
@@ -121,22 +129,35 @@ int verb_grant_show(Invocation& call) {
 
 namespace {
 
-// The epoch that this task was started with; 0: it is part of no instance.
-std::uint64_t epoch_of_this_task() {
-  const char* const text = std::getenv("HOLON_GRANT_EPOCH");
-  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
+// The epoch with which this task was started, if its instance is the one at `path`.
+std::optional<std::uint64_t> epoch_of_this_task(const std::string& path) {
+  const char* const epoch = std::getenv("HOLON_GRANT_EPOCH");
+  const char* const job = std::getenv("HOLON_JOB_PATH");  // "/3/7"
+  if (epoch == nullptr || job == nullptr || !std::string_view(job).starts_with(path + "/"))
+    return std::nullopt;
+  return std::string_view(job).find('/', path.size() + 1) == std::string_view::npos
+             ? std::optional(std::strtoull(epoch, nullptr, 10))
+             : std::nullopt;
+}
+
+// The epoch that a change is awaited from: as typed, else this task's, else the present one.
+Result<std::uint64_t> epoch_to_wait_from(Client& client, std::int64_t typed) {
+  if (typed >= 0) return static_cast<std::uint64_t>(typed);
+  const auto now = client.grants();
+  if (!now) return tl::unexpected(now.error());
+  return epoch_of_this_task(now->path).value_or(now->epoch);
 }
 
 }  // namespace
 
 int verb_grant_wait(Invocation& call) {
   bool json = false;
-  auto epoch = static_cast<std::int64_t>(epoch_of_this_task());
+  std::int64_t epoch = -1;
   Parser parser("grant wait", "wait until what an instance has changes");
   parser
       .option("--epoch", number_up_to(INT64_MAX, epoch), "N",
-              "until it has changed more than N times; HOLON_GRANT_EPOCH unless given: since this "
-              "task was started")
+              "until it has changed more than N times; unless given: since this task was started "
+              "(HOLON_GRANT_EPOCH), or, outside of the instance, from now on")
       .group("Options")
       .instance(call)
       .json(json)
@@ -147,7 +168,9 @@ int verb_grant_wait(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto client = connect_to_instance(call);
   if (!client) return report(call, "grant wait", client.error());
-  const auto reply = client->wait_for_grants(static_cast<std::uint64_t>(epoch));
+  const auto since = epoch_to_wait_from(*client, epoch);
+  if (!since) return report(call, "grant wait", since.error());
+  const auto reply = client->wait_for_grants(*since);
   if (!reply) return report(call, "grant wait", reply.error());
   if (json)
     call.io.out << pretty(json_of(*reply));
@@ -174,13 +197,16 @@ int verb_grant_explain(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto selected = connect_to_job(call, id);
   if (!selected) return report(call, "grant explain", selected.error());
-  const auto more = more_cores_for(selected->client, selected->id);
-  if (!more) return report(call, "grant explain", more.error());
+  const auto advice = GrantAdvice::beside(selected->client);
+  if (!advice) return report(call, "grant explain", advice.error());
+  const auto about = advice->about(selected->client, selected->id);
+  if (!about) return report(call, "grant explain", about.error());
   if (json) {
-    call.io.out << pretty(json_of(*more));
+    call.io.out << pretty(advice->json(*about));
     return kOk;
   }
-  for (const auto& line : lines_of(*more, instance::wall_clock_ms())) call.io.out << line << '\n';
+  for (const auto& line : advice->lines(*about, instance::wall_clock_ms()))
+    call.io.out << printable(line) << '\n';
   return kOk;
 }
 
@@ -212,7 +238,7 @@ int verb_grant_history(Invocation& call) {
       list.push_back({{"time", event.time}, {"name", event.name}, {"what", what}});
     else
       call.io.out << fmt::format("{}  {}\n", show_time(event.time, now),
-                                 text_of_grant_event(node->path, event.name, what, now));
+                                 printable(text_of_grant_event(node->path, event.name, what, now)));
   }
   if (json) call.io.out << pretty({{"events", list}});
   return kOk;

@@ -32,6 +32,7 @@ struct Obstacle {
   // If nothing is short: the time from which units that the jobs would still need are reserved for
   // others; nullopt: none are.
   std::optional<Time> until;
+  std::string leaves{};  // what is gone from then on, in words; empty: nothing
 };
 
 struct Plan {

@@ -356,10 +356,9 @@ TEST_F(LiveGrants, TheInstanceAboveShowsWhatAChildHasBeyondItsOwn) {
   ASSERT_TRUE(ask(2, 600));
   EXPECT_TRUE(eventually([&] { return live.record(1).extra_cores == 2; }));
   EXPECT_EQ(live.record(1).ncores, 2) << "its own";
-  for (const auto& job : live.jobs(false, false))
-    if (job.name == "grant") {
-      EXPECT_EQ(job.command, "grant to /1");
-    }
+  std::vector<std::string> commands;
+  for (const auto& job : live.jobs(false, false)) commands.push_back(job.command);
+  EXPECT_THAT(commands, ::testing::Contains("grant to /1"));
   release();
   expect_all_back();
   EXPECT_TRUE(eventually([&] { return live.record(1).extra_cores == 0; }));
@@ -374,28 +373,54 @@ TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
   narrow.cores = 1;
   narrow.duration = 120;
   const auto waits = live.job({"/bin/true"}, narrow, "/1");
-  const auto need = live.call<msg::GrantNeeded>("grant.need", msg::GrantNeed{waits}, "/1");
-  ASSERT_TRUE(need) << need.error().what;
-  EXPECT_EQ(need->cores, 1);
-  EXPECT_EQ(need->limit, 600'000);
-  const auto could = [&] {
-    return live.call<msg::GrantChance>("grant.could", msg::GrantCould{1, need->jobspec});
+  const auto explained = [&](std::uint64_t job) {
+    const auto about =
+        live.call<msg::GrantExplained>("grant.explain", msg::GrantExplain{job}, "/1");
+    EXPECT_TRUE(about) << about.error().what;
+    return about ? *about : msg::GrantExplained();
   };
-  ASSERT_TRUE(could());
-  EXPECT_TRUE(could()->is_planned);
-  EXPECT_EQ(could()->at, 0) << "now";
+  const auto now = explained(waits);
+  EXPECT_EQ(now.cores, 1);
+  EXPECT_EQ(now.limit, 600'000);
+  EXPECT_EQ(now.here, 2);
+  EXPECT_EQ(now.chance.cores, 6);
+  EXPECT_TRUE(now.chance.is_planned);
+  EXPECT_EQ(now.chance.at, 0) << "now";
   JobOptions all;
   all.cores = 4;
   all.duration = 300;
   const auto other = live.job(live.gated("other"), all);
   live.when_running(other);
-  EXPECT_TRUE(could()->is_planned);
-  EXPECT_EQ(could()->at, live.record(other).expiration);
+  const auto later = explained(waits);
+  EXPECT_FALSE(later.chance.is_planned) << "first come, first served, and nothing is reserved";
+  EXPECT_EQ(later.chance.room, live.record(other).expiration);
   EXPECT_EQ(live.jobs(false, false).size(), 2u) << "nothing was asked for";
-  const auto unknown = live.call<msg::GrantChance>("grant.could", msg::GrantCould{99, ""});
+  EXPECT_THAT(explained(1).why_none, HasSubstr("does not wait for resources"));
+  const auto unknown = live.call<msg::GrantExplained>("grant.explain", msg::GrantExplain{99}, "/1");
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, Errc::not_found);
+  const auto root = live.call<msg::GrantExplained>("grant.explain", msg::GrantExplain{other}, "/");
+  ASSERT_TRUE(root) << root.error().what;
+  EXPECT_THAT(root->why_none, HasSubstr("nobody is above it"));
   live.release("other");
+  live.release("own");
+}
+
+TEST_F(LiveGrants, WhoIsAskedAboutAnArrayTellsOfItsNextTask) {
+  JobOptions own;
+  own.cores = 2;
+  own.duration = 300;
+  live.when_running(live.job(live.gated("own"), own, "/1"), "/1");
+  JobOptions tasks;
+  tasks.system = R"({"holon": {"array": {"first": 1, "step": 1}}})";
+  tasks.duration = 120;
+  tasks.count = 3;
+  const auto array = live.job({"/bin/true"}, tasks, "/1");
+  EXPECT_TRUE(eventually([&] {
+    const auto about =
+        live.call<msg::GrantExplained>("grant.explain", msg::GrantExplain{array}, "/1");
+    return about && about->cores == 1;
+  }));
   live.release("own");
 }
 
@@ -415,6 +440,9 @@ TEST_F(LiveGrants, AProgramWaitsForAChange) {
   const auto known = live.call<msg::GrantReply>("grant.wait", msg::GrantWait{0}, "/1");
   ASSERT_TRUE(known);
   EXPECT_EQ(known->epoch, 1u) << "it has changed already";
+  const auto never = live.call<msg::GrantReply>("grant.wait", msg::GrantWait{0}, "/");
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().code, Errc::unsupported) << "a root has what it has";
 }
 
 // Its journal is lost, and with it what it had asked for, under numbers that are given again.
