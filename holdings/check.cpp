@@ -1,5 +1,7 @@
 #include "holdings/check.hpp"
 
+#include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -104,7 +106,9 @@ struct Ends {
   }
 };
 
-Found check_ends(const std::vector<Member>& tree, const Member& child) {
+enum class LinkTerms : std::uint8_t { by_one_clock, not_looked_at };
+
+Found check_ends(const std::vector<Member>& tree, const Member& child, LinkTerms terms) {
   // A child that has not begun, or is over, has no link.
   if (!tree[*child.parent].book.links.contains(child.peer)) return std::nullopt;
   const Ends ends{child, link_to(tree[*child.parent].book, child.peer),
@@ -112,19 +116,27 @@ Found check_ends(const std::vector<Member>& tree, const Member& child) {
   if (ends.up.epoch < ends.down.fence) return std::nullopt;
   if (Found found = ends.epochs()) return found;
   if (Found found = ends.holders()) return found;
-  return ends.terms();
+  return terms == LinkTerms::by_one_clock ? ends.terms() : std::nullopt;
 }
 
 // ---- the order of a history
 
-enum class Mark { offered, answered, released, returned, raised, asked_back, leased };
+enum class Mark { granted, offered, answered, released, returned, raised, asked_back, leased };
 using Marked = std::tuple<Mark, Op>;
 
 // What an entry does that the other side answers, and what it answers.
 struct Cause {
   std::optional<Marked> makes, needs;
-  Peer other = kParent;  // the child whose link it is about; kParent: the parent's
+  Peer other = kParent;   // the child whose link it is about; kParent: the parent's
+  bool may_lack = false;  // what it needs comes before, if it comes at all
 };
+
+Cause cause_of(const entry::Granted&) {
+  return {Marked{Mark::granted, 0}, {}, kParent};
+}
+Cause cause_of(const entry::Began& e) {
+  return {{}, Marked{Mark::granted, 0}, e.child, true};
+}
 
 Cause cause_of(const entry::Offered& e) {
   return {Marked{Mark::offered, e.extend.op}, {}, e.child};
@@ -168,67 +180,220 @@ Cause cause_of(const Other&) {
   return {};
 }
 
+Cause cause_in(const Recorded& recorded) {
+  return std::visit([](const auto& e) { return cause_of(e); }, recorded.entry);
+}
+
+// ---- what one entry says beside what it makes of the book
+
+// The invariant that an entry would break which cannot follow in its book.
+struct BrokenBy {
+  const Book& book;
+
+  int delta(Peer peer, Epoch from, int otherwise) const {
+    return from == link_to(book, peer).epoch ? otherwise : 2;
+  }
+  int operator()(const entry::Granted&) const { return 1; }
+  int operator()(const entry::Placed&) const { return 1; }
+  int operator()(const entry::Began&) const { return 1; }
+  int operator()(const entry::Offered& e) const { return delta(e.child, e.extend.from, 1); }
+  int operator()(const entry::Took& e) const { return delta(kParent, e.extend.from, 1); }
+  int operator()(const entry::Declined&) const { return 2; }
+  int operator()(const entry::Released& e) const { return delta(kParent, e.release.from, 3); }
+  int operator()(const entry::Returned& e) const { return delta(e.child, e.release.from, 3); }
+  int operator()(const entry::Gone&) const { return 4; }
+  int operator()(const entry::Raised&) const { return 8; }
+  int operator()(const entry::Learned&) const { return 8; }
+  template <class Other>
+  int operator()(const Other&) const {
+    return 3;
+  }
+};
+
+// What is a child's own is not asked back.
+Found check_own(const Member& member, const Entry& entry) {
+  const auto* asked = std::get_if<entry::AskedBack>(&entry);
+  if (asked == nullptr || asked->peer == kParent) return std::nullopt;
+  for (const Holding& holding : link_to(member.book, asked->peer).holdings)
+    if (holding.source == Source::owned)
+      if (const Units own = common(holding.units, asked->recall.units); !own.empty())
+        return Breach{5, member.path,
+                      "units " + own.str() + " are the own of child " +
+                          std::to_string(asked->peer.value()) + ", and are asked back"};
+  return std::nullopt;
+}
+
+std::string seconds_in_words(Duration ms) {
+  return ms == kTimeMax ? "ever" : std::to_string(ms / 1000) + " s";
+}
+
+// Nothing is started on what goes back that ends after it.
+Found check_use(const Member& member, const Use& use) {
+  for (const Holding& holding : link_to(member.book, kParent).holdings) {
+    if (holding.source == Source::owned || use.end <= holding.until) continue;
+    const Units late = common(holding.units, use.units);
+    if (late.empty()) continue;
+    return Breach{7, member.path,
+                  "job " + std::to_string(use.job.value()) + " began on units " + late.str() +
+                      ", which go back in " + seconds_in_words(holding.until - use.begin) +
+                      ", for " +
+                      seconds_in_words(use.end == kTimeMax ? kTimeMax : use.end - use.begin)};
+  }
+  return std::nullopt;
+}
+
+// ---- a whole history
+
 class Replay {
  public:
   explicit Replay(const std::vector<Journal>& journals)
-      : journals_(journals), next_(journals.size()), done_(journals.size()) {
-    for (const Journal& journal : journals)
+      : journals_(journals),
+        next_(journals.size()),
+        next_use_(journals.size()),
+        is_cut_(journals.size()),
+        done_(journals.size()),
+        later_(journals.size()),
+        offered_(journals.size()) {
+    for (std::size_t i = 0; i < journals.size(); ++i) {
+      const Journal& journal = journals[i];
       tree_.push_back({journal.path, journal.parent, journal.peer, {}});
+      if (journal.parent) below_[{*journal.parent, journal.peer}] = i;
+      for (const Recorded& recorded : journal.later) {
+        const Cause cause = cause_in(recorded);
+        if (cause.makes) later_[i].insert({cause.other, *cause.makes});
+      }
+    }
   }
 
-  std::optional<BreachInHistory> run() {
+  ProvenHistory run() {
+    ProvenHistory proven;
     while (const auto at = earliest()) {
-      const Recorded& recorded = journals_[*at].entries[next_[*at]];
-      if (!ready(*at)) return here(*at, {3, tree_[*at].path, answers_nothing(recorded.entry)});
-      Result<Book> after = fold(tree_[*at].book, recorded.entry);
-      if (!after) return here(*at, {2, tree_[*at].path, after.error().what});
-      tree_[*at].book = std::move(*after);
-      if (const auto makes = cause(*at).makes) done_[*at].insert({cause(*at).other, *makes});
-      if (Found found = check(tree_)) return here(*at, *found);
+      if (!ready(*at) && comes_later(*at)) {
+        is_cut_[*at] = true;
+        continue;
+      }
+      Found found = step(*at);
+      if (!found) found = uses_before_next(*at);
+      if (found) {
+        proven.breach = here(*at, std::move(*found));
+        break;
+      }
       ++next_[*at];
     }
-    return std::nullopt;
+    proven.looked_at = next_;
+    return proven;
   }
 
  private:
+  Found step(std::size_t at) {
+    const Recorded& recorded = next(at);
+    Member& member = tree_[at];
+    if (!ready(at)) return Breach{3, member.path, answers_nothing(recorded.entry)};
+    if (recorded.begins_anew) member.book = {};
+    if (Found found = check_own(member, recorded.entry)) return found;
+    Result<Book> after = fold(member.book, recorded.entry);
+    if (!after)
+      return Breach{std::visit(BrokenBy{member.book}, recorded.entry), member.path,
+                    after.error().what};
+    member.book = std::move(*after);
+    const Cause cause = cause_in(recorded);
+    if (cause.makes) done_[at].insert({cause.other, *cause.makes});
+    if (Found found = check_term(at, recorded)) return found;
+    return check_around(at);
+  }
+  // The books that may have come to differ from that of this instance.
+  Found check_around(std::size_t at) const {
+    if (Found found = check_book(tree_[at])) return found;
+    if (tree_[at].parent)
+      if (Found found = check_ends(tree_, tree_[at], LinkTerms::not_looked_at)) return found;
+    const auto first = below_.lower_bound({at, kParent});
+    for (auto child = first; child != below_.end() && child->first.first == at; ++child)
+      if (Found found = check_ends(tree_, tree_[child->second], LinkTerms::not_looked_at))
+        return found;
+    return std::nullopt;
+  }
+  // Jobs that began with the entry, or before the next one. What came in the same moment came
+  // first.
+  Found uses_before_next(std::size_t at) {
+    const Journal& journal = journals_[at];
+    const std::size_t following = next_[at] + 1;
+    const bool is_last = following == journal.entries.size();
+    for (std::size_t& i = next_use_[at]; i < journal.uses.size(); ++i) {
+      const Use& use = journal.uses[i];
+      if (!is_last && use.begin >= journal.entries[following].time) break;
+      if (Found found = check_use(tree_[at], use)) return found;
+    }
+    return std::nullopt;
+  }
+  // A child counts the time that is left from when it hears of it, and hears no later of more.
+  Found check_term(std::size_t at, const Recorded& recorded) {
+    const auto left = [&](const Extend& extend) {
+      return extend.until == kTimeMax ? kTimeMax : extend.until - recorded.time;
+    };
+    if (const auto* e = std::get_if<entry::Offered>(&recorded.entry))
+      offered_[at][{e->child, e->extend.op}] = left(e->extend);
+    const auto* took = std::get_if<entry::Took>(&recorded.entry);
+    if (took == nullptr || !journals_[at].parent) return std::nullopt;
+    const auto& offered = offered_[*journals_[at].parent];
+    const auto known = offered.find({journals_[at].peer, took->extend.op});
+    if (known == offered.end() || left(took->extend) <= known->second) return std::nullopt;
+    return Breach{6, tree_[at].path,
+                  "units " + took->extend.units.str() + " are taken for " +
+                      seconds_in_words(left(took->extend)) + ", and were offered for " +
+                      seconds_in_words(known->second)};
+  }
+
   static std::string answers_nothing(const Entry& entry) {
     return std::string(name_of(entry)) + ": it answers what the other side has never written";
   }
-  BreachInHistory here(std::size_t at, Breach breach) const {
-    return {std::move(breach), journals_[at].entries[next_[at]].time, at, next_[at]};
+  const Recorded& next(std::size_t at) const { return journals_[at].entries[next_[at]]; }
+  bool has_next(std::size_t at) const {
+    return !is_cut_[at] && next_[at] < journals_[at].entries.size();
   }
-  Cause cause(std::size_t at) const {
-    return std::visit([](const auto& e) { return cause_of(e); },
-                      journals_[at].entries[next_[at]].entry);
+  BreachInHistory here(std::size_t at, Breach breach) const {
+    return {std::move(breach), next(at).time, at, next_[at]};
+  }
+  // The journal of the other side of the link; nullopt: it is not there.
+  std::optional<std::size_t> other_side(std::size_t at, Peer other) const {
+    if (other == kParent) return journals_[at].parent;
+    const auto child = below_.find({at, other});
+    return child == below_.end() ? std::nullopt : std::optional(child->second);
+  }
+  // What the other side has to have written before the next entry of this journal.
+  using Written = std::set<std::pair<Peer, Marked>>;
+  bool is_in(const std::vector<Written>& written, std::size_t at, const Cause& why) const {
+    const auto other = other_side(at, why.other);
+    const Peer peer = why.other == kParent ? journals_[at].peer : kParent;
+    return other && written[*other].contains({peer, *why.needs});
   }
   // Has the other side written what the next entry of this journal answers?
   bool ready(std::size_t at) const {
-    const Cause why = cause(at);
-    if (!why.needs) return true;
-    if (why.other == kParent) {
-      const auto parent = journals_[at].parent;
-      return parent && done_[*parent].contains({journals_[at].peer, *why.needs});
-    }
-    for (std::size_t i = 0; i < journals_.size(); ++i)
-      if (journals_[i].parent == at && journals_[i].peer == why.other)
-        return done_[i].contains({kParent, *why.needs});
-    return false;
+    const Cause why = cause_in(next(at));
+    if (!why.needs || is_in(done_, at, why)) return true;
+    const auto other = other_side(at, why.other);
+    if (!other) return why.other != kParent || journals_[at].peer != kParent;
+    return why.may_lack && !has_next(*other);
+  }
+  bool comes_later(std::size_t at) const {
+    const Cause why = cause_in(next(at));
+    return why.needs && is_in(later_, at, why);
   }
   // The journal whose next entry comes next: the earliest that is ready, else the earliest.
   std::optional<std::size_t> earliest() const {
     std::optional<std::size_t> best;
-    const auto rank = [&](std::size_t at) {
-      return std::tuple(!ready(at), journals_[at].entries[next_[at]].time, at);
-    };
+    const auto rank = [&](std::size_t at) { return std::tuple(!ready(at), next(at).time, at); };
     for (std::size_t i = 0; i < journals_.size(); ++i)
-      if (next_[i] < journals_[i].entries.size() && (!best || rank(i) < rank(*best))) best = i;
+      if (has_next(i) && (!best || rank(i) < rank(*best))) best = i;
     return best;
   }
 
   const std::vector<Journal>& journals_;
   std::vector<Member> tree_;
-  std::vector<std::size_t> next_;
-  std::vector<std::set<std::pair<Peer, Marked>>> done_;
+  std::map<std::pair<std::size_t, Peer>, std::size_t> below_;  // by parent, and what it calls it
+  std::vector<std::size_t> next_, next_use_;
+  std::vector<bool> is_cut_;
+  std::vector<Written> done_, later_;
+  std::vector<std::map<std::pair<Peer, Op>, Duration>> offered_;  // for how long, by parent
 };
 
 }  // namespace
@@ -237,13 +402,27 @@ std::optional<Breach> check(const std::vector<Member>& tree) {
   for (const Member& member : tree) {
     if (Found found = check_book(member)) return found;
     if (!member.parent) continue;
-    if (Found found = check_ends(tree, member)) return found;
+    if (Found found = check_ends(tree, member, LinkTerms::by_one_clock)) return found;
   }
   return std::nullopt;
 }
 
-std::optional<BreachInHistory> check_history(const std::vector<Journal>& journals) {
+const char* title_of(int invariant) {
+  static constexpr const char* kTitles[] = {
+      "",           "one holder",          "deltas",
+      "two phases", "actual departure",    "owned is safe",
+      "terms nest", "a return is planned", "fence before reuse",
+      "no cycle",   "demand is a state"};
+  return invariant > 0 && invariant < static_cast<int>(std::size(kTitles)) ? kTitles[invariant]
+                                                                           : "";
+}
+
+ProvenHistory prove(const std::vector<Journal>& journals) {
   return Replay(journals).run();
+}
+
+std::optional<BreachInHistory> check_history(const std::vector<Journal>& journals) {
+  return prove(journals).breach;
 }
 
 }  // namespace holon::holdings

@@ -57,6 +57,8 @@ class Checks {
   void lease_of(const Instance& child, const Instance& parent);
   // What the books of the two say of each other about a grant that moves (holdings/check.hpp).
   void books_of(const Instance& child, const Instance& parent);
+  // All that the journals of a tree tell of grants makes sense.
+  void journals_of_tree(const std::string& state_dir);
   // An instance plans with what its book has. REQUIRES: it has a core.
   void graph_of(const Instance& child);
   // Notes that jobs of this instance may be ended as what they run on is recalled.

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "holdings/check.hpp"
+#include "instance/grants/proof/prove_tree.hpp"
 #include "resource/graph/graph.hpp"
 #include "world/checks.hpp"
 #include "world/instance.hpp"
@@ -51,6 +52,21 @@ void Checks::books_of(const Instance& child, const Instance& parent) {
   if (breach)
     machine_.history.violation("grants: {}: {} (invariant {})", breach->path, breach->what,
                                breach->invariant);
+}
+
+// As `holon doctor --tree` does.
+void Checks::journals_of_tree(const std::string& state_dir) {
+  const auto proof = instance::prove_tree(state_dir);
+  std::size_t looked_at = 0;
+  for (const auto& one : proof.instances) {
+    looked_at += one.looked_at;
+    for (const auto& trouble : one.trouble) machine_.history.note("{}: {}", one.path, trouble);
+  }
+  machine_.history.note("{} entries about grants in the journals of {} instances", looked_at,
+                        proof.instances.size());
+  if (const auto& breach = proof.breach)
+    machine_.history.violation("journals: {}: {} (invariant {}) with entry {}: {}", breach->path,
+                               breach->what, breach->invariant, breach->number, breach->entry);
 }
 
 // What jobs of an instance run on is in its book: of what it has, or has given.

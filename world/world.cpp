@@ -299,6 +299,7 @@ void World::check_end() {
   run_until(machine_.timeline.now() + kMs, [] { return false; });
   if (has_batch_) check_no_batch_jobs();
   // Checks what the disk says when all processes are gone.
+  checks_.journals_of_tree(state_dir);
   const auto journal = instance::Journal::open_frozen(instance::journal_file(state_dir));
   if (!journal)
     return machine_.history.violation("the journal cannot be read: {}", to_string(journal.error()));

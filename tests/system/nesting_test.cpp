@@ -33,6 +33,15 @@ std::string child(Sandbox& sandbox, const std::string& parent, int cores,
   return (parent == "/" ? "" : parent) + "/" + id;
 }
 
+// The journals of the tree that runs agree about all that was lent; so many entries tell of it.
+void expect_sound_tree(Sandbox& sandbox, std::size_t at_least) {
+  const auto proof = sandbox.json({"doctor", "--tree"});
+  EXPECT_EQ(proof["holds"], true) << proof.dump(1);
+  std::size_t looked_at = 0;
+  for (const auto& one : proof["instances"]) looked_at += one["looked_at"].get<std::size_t>();
+  EXPECT_GE(looked_at, at_least) << proof.dump(1);
+}
+
 TEST(Nesting, ChildrenHaveDisjointHalvesAndTheirOwnPolicies) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=8"});
@@ -263,6 +272,20 @@ TEST(Nesting, AChildGetsMoreByHandAndIsToGiveItBack) {
   EXPECT_TRUE(eventually([&] {
     return sandbox.ok({"grant", "-i", "/1"}).find("extra") == std::string::npos;
   }));
+  expect_sound_tree(sandbox, 10);
+  const std::string told = sandbox.ok({"doctor", "--tree", "/"});
+  EXPECT_THAT(told, HasSubstr("entries about grants"));
+  EXPECT_THAT(told, HasSubstr("invariants 1 (one holder), "));
+  EXPECT_THAT(told, HasSubstr("invariant 7 is shown for jobs that"));
+  const Ran astray = sandbox.run({"doctor", "/1"});
+  EXPECT_EQ(astray.code, 2);
+  EXPECT_THAT(astray.err, HasSubstr("is taken with --tree alone"));
+  const Ran nowhere = sandbox.run({"doctor", "--tree", sandbox.folder() + "/nowhere"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("is neither the state directory of an instance nor its path"));
+  const Ran missing = sandbox.run({"doctor", "--tree", "/99"});
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.out, HasSubstr("children/99/journal.db: there is no journal"));
   const Ran none = sandbox.run({"grant", "recall", "99"});
   EXPECT_NE(none.code, 0);
   EXPECT_THAT(none.err, testing::HasSubstr("no instance /99 runs here"));
@@ -325,6 +348,7 @@ TEST(Nesting, AnElasticChildHasMoreWhileJobsWaitInIt) {
                                                 true);
   const std::string id = trimmed(sandbox.ok({"batch", "--elastic", "1-4", script}));
   sandbox.ok({"job", "wait", id});
+  expect_sound_tree(sandbox, 6);
   const std::string told = sandbox.ok({"job", "attach", id});
   EXPECT_THAT(told, testing::StartsWith("wide\nwide\nwide\nwide\n"));
   EXPECT_THAT(told, testing::HasSubstr("holon submit: ")) << "five are more than it may have";

@@ -1,4 +1,4 @@
-// holon doctor: where am I, and would an instance work here?
+// holon doctor: where am I, and would an instance work here? And do the journals of a tree agree?
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
@@ -10,6 +10,7 @@
 #include "cli/connect.hpp"
 #include "cli/doctor/finding.hpp"
 #include "cli/doctor/other_nodes.hpp"
+#include "cli/doctor/tree.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/parser/parser.hpp"
 #include "cli/show/job_json.hpp"
@@ -67,11 +68,15 @@ std::string text_of(const Io& io, const Findings& all) {
 
 int verb_doctor(Invocation& call) {
   instance::StartOptions options;
-  bool json = false, here = false;
-  std::string mark = "-";
+  bool json = false, here = false, tree = false;
+  std::string mark = "-", where;
   Parser parser("doctor", "where am I, and would `holon start` work here?");
   add_configuration_option(parser, options);
   parser.flag("--here", here, "only this node, not the others of a batch job");
+  parser.flag("--tree", tree, "whether the journals of a tree of instances agree about grants")
+      .positional("WHERE", where,
+                  "with --tree: a state directory, or the path of an instance that runs; the tree "
+                  "that runs unless given");
   parser.option("--on-node", mark, "FILE", "as one of several: a line of JSON for the first node");
   parser.json(json)
       .note(
@@ -84,9 +89,22 @@ int verb_doctor(Invocation& call) {
           "something has failed: "
           "an "
           "instance would not work.")
+      .note(
+          "With --tree it reads the journals of a tree, alive or dead: of the instance that keeps "
+          "its state in WHERE, and of all below it. It proves over all that they still have of "
+          "grants that each unit had one holder, that both sides agreed at each step, that "
+          "what came back was free of processes first, and that nobody was given more than "
+          "its giver had; or it names the first entry where that is not so. What the journals keep "
+          "no more it says. Nothing is asked of an instance, and nothing written. Exits with 1 "
+          "where something does not hold, or a journal is missing or damaged.")
       .example("holon doctor", "before the first holon start on a machine, or in a batch job")
-      .example("holon doctor --json", "the same for a program");
+      .example("holon doctor --json", "the same for a program")
+      .example("holon doctor --tree", "has everything that was lent its one holder?");
   if (const auto code = parser.parse(call)) return *code;
+  if (tree) return look_at_tree(call, where, json);
+  if (!where.empty())
+    return report(call, "doctor",
+                  {Errc::invalid_argument, "is taken with --tree alone", "WHERE " + where});
   if (auto added = add_configuration_of_environment(options.conf); !added)
     return report(call, "doctor", added.error());
   const auto config = config::load_config(options.conf);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "msg/grant.hpp"
+#include "tests/instance/grants/sound_tree.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/tree/tree.hpp"
 
@@ -15,6 +16,7 @@ using testing::Live;
 
 class ElasticChild : public ::testing::Test {
  protected:
+  void TearDown() override { testing::expect_sound_tree(live); }
   static JobOptions cores(std::int64_t count, double seconds = 300) {
     JobOptions options;
     options.cores = count;

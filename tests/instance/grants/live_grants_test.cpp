@@ -7,6 +7,7 @@
 
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
+#include "tests/instance/grants/sound_tree.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/tree/tree.hpp"
 
@@ -20,6 +21,7 @@ using testing::Live;
 
 class LiveGrants : public ::testing::Test {
  protected:
+  void TearDown() override { testing::expect_sound_tree(live); }
   Result<msg::GrantAnswer> ask(std::int64_t cores, double seconds = 0,
                                const std::string& path = "/1",
                                const std::string& system = "") const {
