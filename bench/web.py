@@ -3,38 +3,13 @@
 
 What the live page costs: an instance with --jobs N jobs (100,000; a tenth of them is over or runs, the others wait) on 1,000 declared
 nodes that starts and ends some a second; the processor time of its broker without a page, with one, and with --viewers N (50), each with a
-stream of events and the picture of time every second; and what the server took for it. With --browser, a node_modules folder that has
-puppeteer-core, also Debian's chromium: first paint, bytes, the heap of the tab, and how long a frame takes while it is panned.
+stream of events, and every second the picture of time, the list, the failures and a job of its own; and what the server took for it. With
+--browser, a node_modules folder that has puppeteer-core (build/dev/tests/npm/node_modules), also Debian's chromium (web_page.mjs): first
+paint, bytes, from an event to the screen, frames while it is panned and what they are made of, the heap of the tab.
 """
 import argparse, json, os, re, shutil, socket, statistics, subprocess, sys, tempfile, threading, time
 
-BROWSER = r"""
-import { createRequire } from 'node:module';
-const [address, modules] = process.argv.slice(-2), puppeteer = createRequire(`${modules}/`)('puppeteer-core');
-const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--enable-precise-memory-info'], headless: true });
-const page = await browser.newPage();
-let bytes = 0;
-page.on('response', response => { bytes += Number(response.headers()['content-length'] || 0); });
-await page.setViewport({ width: 1280, height: 720 });
-await page.goto(address);
-await page.waitForFunction(() => window.holonTime?.data?.bars.length > 0, { timeout: 60000 });
-const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
-const out = { 'first paint, ms': paint, 'bytes until the picture': bytes };
-await new Promise(done => setTimeout(done, 3000));
-const box = await (await page.$$('.plot .u-over'))[1].boundingBox();
-await page.evaluate(() => { window.frames_ = []; let last = performance.now(); const turn = now => { window.frames_.push(now - last); last = now; requestAnimationFrame(turn); }; requestAnimationFrame(turn); window.holonTime.frames.length = 0; });
-await page.mouse.move(box.x + 500, box.y + 60);
-await page.mouse.down();
-for (let i = 0; i < 240; i++) await page.mouse.move(box.x + 500 - 200 * Math.sin(i / 15), box.y + 60);
-await page.mouse.up();
-const p = (all, share) => all.sort((a, b) => a - b)[Math.floor(all.length * share)];
-const [between, drawing] = await page.evaluate(() => [window.frames_, window.holonTime.frames]);
-Object.assign(out, { frames: between.length, 'between two frames, ms, p50': p(between, .5), 'p95': p(between, .95), 'drawing one, ms, p50': p(drawing, .5), 'drawing, p95': p(drawing, .95), bars: await page.evaluate(() => window.holonTime.data.bars.length) });
-await page.evaluate(() => window.gc?.());
-out['heap of the tab, MB'] = (await page.metrics()).JSHeapUsedSize / 1e6;
-console.log(JSON.stringify(out));
-await browser.close();
-"""
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Instance:
@@ -81,8 +56,9 @@ def memory(pid):
 
 # One who looks: a stream that is read, and questions as the page asks them.
 class Viewer(threading.Thread):
-    def __init__(self, port, token, seconds):
+    def __init__(self, port, token, seconds, job):
         super().__init__(daemon=True)
+        self.job = job
         self.port, self.seconds, self.header = port, seconds, f"Host: x\r\nAuthorization: Bearer {token}\r\n\r\n"
         self.bytes, self.waits = 0, []
 
@@ -95,8 +71,9 @@ class Viewer(threading.Thread):
         while time.time() < end:
             began = time.time()
             now = int(began / 60) * 60000
-            ask.sendall(f"GET /time?from={now - 3600000}&to={now + 600000}&width=1200&height=300 HTTP/1.1\r\n{self.header}".encode())
-            self.bytes += self.answer(ask)
+            for what in (f"time?from={now - 3600000}&to={now + 600000}&width=1200&height=300", "jobs?first=0&most=100", "failures?", f"job?path=/{self.job}"):
+                ask.sendall(f"GET /{what} HTTP/1.1\r\n{self.header}".encode())
+                self.bytes += self.answer(ask)
             self.waits.append((time.time() - began) * 1000)
             while time.time() < min(began + 1, end):
                 try:
@@ -147,7 +124,7 @@ def main():
         time.sleep(3)
         measure("a page, nobody looks", [broker, web.pid])
         for viewers in (1, asked.viewers):
-            all_of_them = [Viewer(said["port"], token, asked.seconds + 2) for _ in range(viewers)]
+            all_of_them = [Viewer(said["port"], token, asked.seconds + 2, asked.jobs // 10 + 2 + number) for number in range(viewers)]
             for viewer in all_of_them:
                 viewer.start()
             time.sleep(1)
@@ -155,13 +132,13 @@ def main():
             for viewer in all_of_them:
                 viewer.join()
             waits = sorted(wait for viewer in all_of_them for wait in viewer.waits)
-            print(f"  an answer takes {statistics.median(waits):.0f} ms, p95 {waits[int(len(waits) * .95)]:.0f} ms; "
+            print(f"  four answers take {statistics.median(waits):.0f} ms, p95 {waits[int(len(waits) * .95)]:.0f} ms; "
                   f"{sum(viewer.bytes for viewer in all_of_them) / viewers / asked.seconds / 1024:.0f} KB a second and viewer")
         print(f"server: {memory(web.pid):.0f} MB")
         if asked.browser:
-            ran = subprocess.run(["node", "--input-type=module", "-e", BROWSER, said["address"], os.path.realpath(asked.browser)],
-                                 env={"PATH": "/usr/bin:/bin", "HOME": instance.dir}, text=True, stdout=subprocess.PIPE)
-            print(ran.stdout.strip())
+            stop.set()  # what is measured submits by itself
+            subprocess.run(["node", f"{HERE}/web_page.mjs", said["address"], os.path.realpath(asked.browser), instance.holon, "submit", "--urgency", "0", "true"],
+                           env={**instance.env, "TRACE_NAMES": os.environ.get("TRACE_NAMES", "")}, check=True)
         stop.set()
     finally:
         if web:

@@ -16,6 +16,7 @@ struct Observer::Parts {
   transport::BlockingClient client;
   Patience patience;
   std::string path;
+  std::uint64_t asked = 0;
   std::optional<TreeFollower> follower;
 };
 
@@ -51,6 +52,9 @@ const std::string& Observer::path() const {
 bool Observer::connected() const {
   return parts_->client.client().connected();
 }
+std::uint64_t Observer::asked() const {
+  return parts_->asked;
+}
 
 void Observer::follow_tree(const msg::EventsRequest& request, const Client::OnTreePart& on_part,
                            std::function<void(const Status&)> on_end) {
@@ -61,6 +65,7 @@ void Observer::follow_tree(const msg::EventsRequest& request, const Client::OnTr
 
 void Observer::call(const std::string& topic, std::string payload, const std::string& path,
                     Duration timeout, std::function<void(const Result<std::string>&)> on_answer) {
+  ++parts_->asked;
   parts_->client.client().call({topic, std::move(payload), path, timeout}, std::move(on_answer));
 }
 
@@ -73,6 +78,7 @@ void Observer::stream(const std::string& topic, std::string payload, const std::
     std::function<void(const Status&)> on_end;
     bool over = false;
   };
+  ++parts_->asked;
   auto open = std::make_shared<Open>();  // shared by the two handlers
   open->on_chunk = std::move(on_chunk);
   open->on_end = std::move(on_end);

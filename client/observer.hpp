@@ -4,6 +4,7 @@
 // Everything happens on the thread that turns reactor(), to which the program adds what else it
 // waits for. Paths are absolute. Requests may fail as those of Client do (client.hpp).
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,8 @@ class Observer {
   const std::string& path() const;
   // false: the connection is lost, and may be made again.
   bool connected() const;
+  // How many requests ask() and collect() have sent so far.
+  std::uint64_t asked() const;
 
   // Follows the instance and all below it, as Client::follow_tree() does. `on_end` is called once
   // when that is over: the instance has ended, or there is no connection for Patience::restart.

@@ -39,7 +39,7 @@ Json job_line(const msg::JobRecord& job) {
   return line;
 }
 
-Json instance_json(const InstanceView& at, Time now) {
+Json instance_json(const Model& model, const InstanceView& at, Time now) {
   const auto& node = at.node;
   Json ends = Json::array();
   for (Time second = now / 1'000 - kSparkSeconds; second < now / 1'000; ++second) {
@@ -55,6 +55,8 @@ Json instance_json(const InstanceView& at, Time now) {
           {"cores", node.cores},
           {"free", node.cores_free},
           {"given", at.given},
+          {"extra", model.extra(node.path)},
+          {"lent", model.lent(node.path)},
           {"gpus", node.gpus},
           {"gpus_free", node.gpus_free},
           {"pending", node.pending},
@@ -127,6 +129,20 @@ Result<std::vector<const msg::JobRecord*>> chosen(const Model& model, const std:
   return jobs;
 }
 
+Json parts_json(const std::vector<msg::GrantPart>& parts) {
+  Json all = Json::array();
+  for (const auto& part : parts)
+    all.push_back({{"path", part.path},
+                   {"source", part.source},
+                   {"state", part.state},
+                   {"cores", part.cores},
+                   {"gpus", part.gpus},
+                   {"until", part.until},
+                   {"grant", part.grant},
+                   {"why", part.why}});
+  return all;
+}
+
 Json rounded(const std::vector<double>& values) {
   Json all = Json::array();
   for (const double value : values)
@@ -143,7 +159,7 @@ std::string error_json(const Error& error) {
 std::string state_json(const Model& model, const StateQuestion& question) {
   Json instances = Json::array();
   for (const auto& [path, at] : model.instances())
-    if (at.changed > question.since) instances.push_back(instance_json(at, question.now));
+    if (at.changed > question.since) instances.push_back(instance_json(model, at, question.now));
   return dumped({{"version", model.version()},
                  {"anew", question.since == 0},
                  {"now", question.now},
@@ -190,9 +206,13 @@ Result<std::string> time_json(const Model& model, const TimeQuestion& question) 
   const InstanceView* at = model.find(question.at);
   if (at == nullptr) return fail(Errc::not_found, "there is no such instance", question.at);
   LayoutInput input{*jobs, {}, at->hosts, question.rows, question.colour, question.now};
-  for (const auto& [path, other] : model.instances())
-    if (question.filter.empty() && is_below(path, question.at))
+  for (const auto& [path, other] : model.instances()) {
+    if (!is_below(path, question.at)) continue;
+    for (const auto& [grant, child] : other.grants)
+      input.grants.emplace(path_of(path, grant), path_of(path, child));
+    if (question.filter.empty())
       for (const auto& span : other.plan) input.plan.push_back(&span);
+  }
   const Layout layout = lay_out(input);
   Picture picture = picture_of(layout, question.window);
   const Json subjects = subjects_of(layout, picture);
@@ -293,7 +313,26 @@ Result<std::string> node_json(const Model& model, const std::string& at, const s
                  {"failed", failed}});
 }
 
-std::string metrics_text(const Model& model) {
+Result<std::string> grants_json(const Model& model, const std::string& at) {
+  const InstanceView* const instance = model.find(at);
+  if (instance == nullptr) return fail(Errc::not_found, "there is no such instance", at);
+  const auto& [now, events] = instance->grant;
+  Json history = Json::array();
+  for (const auto& event : events) {
+    auto entry = Json::parse(event.entry, nullptr, false);  // {"is", "what"}
+    if (entry.is_object() && entry.contains("what")) entry = Json(entry["what"]);
+    history.push_back({{"time", event.time},
+                       {"name", event.name},
+                       {"what", entry.is_object() ? std::move(entry) : Json::object()}});
+  }
+  return dumped({{"epoch", now.epoch},
+                 {"held", parts_json(now.held)},
+                 {"given", parts_json(now.given)},
+                 {"promised", now.promised},
+                 {"history", history}});
+}
+
+std::string metrics_text(const Model& model, std::uint64_t asked) {
   struct Figure {
     const char* name;
     const char* help;
@@ -336,6 +375,11 @@ std::string metrics_text(const Model& model) {
       text += std::string(figure.name) + "{instance=\"" + path + "\"} " +
               std::to_string(figure.value(at)) + "\n";
   }
+  text +=
+      "# TYPE holon_web_requests counter\n# HELP holon_web_requests Requests that the page's "
+      "server "
+      "has sent to instances.\nholon_web_requests_total " +
+      std::to_string(asked) + "\n";
   return text + "# EOF\n";
 }
 

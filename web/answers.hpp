@@ -48,8 +48,13 @@ Result<std::string> failures_json(
 // A node: its state, and the jobs that run there. Errors: not_found.
 Result<std::string> node_json(const Model& model, const std::string& at, const std::string& host);
 
+// What the instance at `at` holds from above, what it has given on, and the history of both.
+// Errors: not_found.
+Result<std::string> grants_json(const Model& model, const std::string& at);
+
+// `asked`: requests that the server of the page has sent to brokers.
 // OpenMetrics text (https://prometheus.io/docs/specs/om/), with Slurm's names where it has them.
-std::string metrics_text(const Model& model);
+std::string metrics_text(const Model& model, std::uint64_t asked);
 
 // {"error": "..."}
 std::string error_json(const Error& error);

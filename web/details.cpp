@@ -9,8 +9,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "msg/job_filter.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/codec/json.hpp"
 #include "transport/unique_fd.hpp"
 #include "web/listing.hpp"
@@ -23,6 +25,7 @@ using Json = nlohmann::json;
 constexpr std::size_t kTail = 8'192;     // bytes of output that are shown
 constexpr std::size_t kForLine = 2'048;  // in which the last line is looked for
 constexpr std::size_t kMostLines = 20'000;
+constexpr std::size_t kMostKnown = 256;  // jobs, each with the end of its output
 
 Json parsed(const std::string& text) {
   auto json = Json::parse(text, nullptr, false);
@@ -41,6 +44,12 @@ Json life_of(const std::string& eventlog) {
         {static_cast<std::int64_t>(event["timestamp"].get<double>() * 1'000), event["name"]});
   }
   return life;
+}
+
+// For how long an answer about a job holds, in ms, if the job stays as it is: why it waits depends
+// on others, and what runs may write.
+Duration holds(const msg::JobRecord& job) {
+  return is_over(job) ? 60'000 : is_running(job) ? 1'000 : 5'000;
 }
 
 // Where it wrote its errors, or all.
@@ -70,19 +79,44 @@ Result<std::string> tail_of(const std::string& file, std::size_t most) {
 struct Details::Gathered {
   Json answer;
   msg::JobRecord job;
-  std::string instance;
+  std::string path, instance;
   std::string output;
-  std::function<void(Result<std::string>)> on_answer;
 };
 
-void Details::of_job(const std::string& path, std::function<void(Result<std::string>)> on_answer) {
-  const msg::JobRecord* const known = model_.job(path);
-  if (known == nullptr) return on_answer(fail(Errc::not_found, "there is no such job", path));
+void Details::of_job(const std::string& path, OnAnswer on_answer) {
+  const msg::JobRecord* const job = model_.job(path);
+  if (job == nullptr) return on_answer(fail(Errc::not_found, "there is no such job", path));
+  if (known_.size() > kMostKnown)
+    std::erase_if(known_, [](const auto& one) { return !one.second.is_open; });
+  Known& known = known_[path];
+  const bool is_same = known.record == transport::pack(*job);
+  if (known.is_open) return (is_same ? known.waiting : known.later).push_back(std::move(on_answer));
+  if (is_same && observer_.reactor().now() - known.asked < holds(*job))
+    return on_answer(known.answer);
+  known.waiting.push_back(std::move(on_answer));
+  ask_for(path, known);
+}
+
+// Those who have asked again meanwhile have the next answer together.
+void Details::told(const std::string& path, const std::string& answer) {
+  Known& known = known_[path];
+  known.is_open = false;
+  known.answer = answer;
+  const auto waited = std::exchange(known.waiting, std::exchange(known.later, {}));
+  if (!known.waiting.empty()) ask_for(path, known);
+  for (const OnAnswer& waits : waited) waits(answer);
+}
+
+void Details::ask_for(const std::string& path, Known& known) {
+  known.is_open = true;
+  known.asked = observer_.reactor().now();
   auto gathered = std::make_shared<Gathered>();
-  gathered->job = *known;
+  if (const auto* const job = model_.job(path); job != nullptr) gathered->job = *job;
+  known.record = transport::pack(gathered->job);
+  gathered->path = path;
   gathered->instance = instance_of(path);
-  gathered->on_answer = std::move(on_answer);
-  observer_.ask<msg::JobInfoReply>("job.info", msg::JobInfoRequest{known->id}, gathered->instance,
+  observer_.ask<msg::JobInfoReply>("job.info", msg::JobInfoRequest{gathered->job.id},
+                                   gathered->instance,
                                    [this, gathered](const Result<msg::JobInfoReply>& info) {
                                      // An instance that has ended is not asked any more: the record
                                      // is what is left.
@@ -125,7 +159,7 @@ void Details::ask_output(const std::shared_ptr<Gathered>& gathered) {
         // What a running job has not written yet is not waited for.
         return gathered->output.size() < kTail && is_over(gathered->job);
       },
-      [gathered](const Status&) { finish(*gathered); }, 2'000);
+      [this, gathered](const Status&) { finish(*gathered); }, 2'000);
 }
 
 void Details::finish(Gathered& gathered) {
@@ -136,7 +170,7 @@ void Details::finish(Gathered& gathered) {
   gathered.answer["tasks"] = job.tasks > 0 ? msg::tasks_text(job) : "";
   const std::size_t begin = gathered.output.size() > kTail ? gathered.output.size() - kTail : 0;
   gathered.answer["output"] = gathered.output.substr(begin);
-  gathered.on_answer(gathered.answer.dump(-1, ' ', false, Json::error_handler_t::replace));
+  told(gathered.path, gathered.answer.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::string Details::last_line(const msg::JobRecord& job) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "client/observer.hpp"
 #include "web/model.hpp"
@@ -20,20 +21,35 @@ class Details {
   // REQUIRES: both outlive it.
   Details(client::Observer& observer, const Model& model) : observer_(observer), model_(model) {}
 
-  // Answers with JSON. Errors: not_found.
-  void of_job(const std::string& path, std::function<void(Result<std::string>)> on_answer);
+  using OnAnswer = std::function<void(Result<std::string>)>;
+
+  // Answers with JSON. For all who look at the same job its instance is asked once, again when the
+  // job has changed, and some seconds later. Errors: not_found.
+  void of_job(const std::string& path, OnAnswer on_answer);
   // The last line that a job wrote, "" if that cannot be read; remembered.
   std::string last_line(const msg::JobRecord& job);
 
  private:
   struct Gathered;
+  // What is known of a job, or asked for.
+  struct Known {
+    std::string record;  // packed, when its instance was asked
+    Time asked = 0;
+    std::string answer;
+    bool is_open = false;           // the answer is on its way
+    std::vector<OnAnswer> waiting;  // for this answer
+    std::vector<OnAnswer> later;    // for the next one: the job has changed since
+  };
+  void ask_for(const std::string& path, Known& known);
+  void told(const std::string& path, const std::string& answer);
   void ask_why(const std::shared_ptr<Gathered>& gathered);
   void ask_output(const std::shared_ptr<Gathered>& gathered);
-  static void finish(Gathered& gathered);
+  void finish(Gathered& gathered);
 
   client::Observer& observer_;
   const Model& model_;
   std::map<std::string, std::string> last_lines_;  // by path
+  std::map<std::string, Known> known_;             // by path
 };
 
 }  // namespace holon::web

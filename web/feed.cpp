@@ -8,7 +8,9 @@ namespace {
 
 constexpr Duration kTurn = 250;
 constexpr Duration kInterest = 15'000;  // for so long after a look it is asked on
-constexpr Duration kPlanAgain = 1'000, kResourcesAgain = 3'000, kTasksAgain = 1'000;
+constexpr Duration kPlanAgain = 1'000, kResourcesAgain = 3'000, kTasksAgain = 1'000,
+                   kGrantsAgain = 1'000;
+constexpr Duration kAtLeast = 15'000;          // a plan moves on though nothing happens
 constexpr Duration kShare = 20;                // of the time, one part is spent on asking
 constexpr std::uint64_t kMostTasks = 100'000;  // of an instance whose arrays are drawn task by task
 constexpr Duration kOverlap = 5'000;
@@ -67,7 +69,9 @@ void Feed::hurry() {
 }
 
 bool Feed::is_due(const Poll& poll) const {
-  return !poll.under_way && observer_.reactor().now() >= poll.next && poll.seen != model_.version();
+  const Time now = observer_.reactor().now();
+  return !poll.under_way && now >= poll.next &&
+         (poll.seen != model_.version() || now - poll.next > kAtLeast);
 }
 void Feed::begin(Poll& poll) const {
   poll.under_way = true;
@@ -83,15 +87,22 @@ void Feed::end(Poll& poll, Time began, Duration least) const {
 void Feed::turn() {
   const Time now = observer_.reactor().now();
   for (auto looked = looked_.begin(); looked != looked_.end();) {
-    const bool idle = !looked->second.plan.under_way && !looked->second.resources.under_way;
-    if (idle && now - looked->second.last > kInterest) {
+    const auto& [last, plan, resources, grants, moved] = looked->second;
+    const bool idle = !plan.under_way && !resources.under_way && !grants.under_way;
+    if (idle && now - last > kInterest) {
       looked = looked_.erase(looked);
       continue;
     }
     const auto* at = model_.find(looked->first);
     if (at != nullptr && at->node.health != "ended") {
       if (is_due(looked->second.plan)) ask_plan(looked->first, looked->second.plan);
-      if (is_due(looked->second.resources)) ask_resources(looked->first, looked->second.resources);
+      // That a node was drained, or is lost while nothing runs there, is no event.
+      if (!resources.under_way && now >= resources.next)
+        ask_resources(looked->first, looked->second.resources);
+      if (at->moved != moved && !grants.under_way && now >= grants.next) {
+        looked->second.moved = at->moved;
+        ask_grants(looked->first, looked->second.grants);
+      }
     }
     ++looked;
   }
@@ -135,6 +146,28 @@ void Feed::ask_resources(const std::string& path, Poll& poll) {
         if (reply) model_.take_resources(path, *reply);
         end(looked_[path].resources, began, kResourcesAgain);
       });
+}
+
+// What has happened meanwhile is asked for with the next turn: it has another number.
+void Feed::ask_grants(const std::string& path, Poll& poll) {
+  begin(poll);
+  const Time began = observer_.reactor().now();
+  const auto end_with = [this, path, began](GrantView grant) {
+    model_.take_grants(path, std::move(grant));
+    end(looked_[path].grants, began, kGrantsAgain);
+  };
+  const auto ask_history = [this, path, end_with,
+                            alive = std::weak_ptr(alive_)](const Result<msg::GrantReply>& now) {
+    if (alive.expired()) return;
+    if (!now) return end_with({});
+    observer_.ask<msg::GrantHistory>(
+        "grant.history", msg::GrantHistoryRequest{}, path,
+        [end_with, now = *now, alive](const Result<msg::GrantHistory>& history) {
+          if (alive.expired()) return;
+          end_with({now, history ? history->events : std::vector<msg::GrantEvent>()});
+        });
+  };
+  observer_.ask<msg::GrantReply>("grant.show", msg::Empty{}, path, ask_history);
 }
 
 // First all tasks, then those that run, or have ended since.

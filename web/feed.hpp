@@ -38,7 +38,8 @@ class Feed {
   };
   struct Looked {
     Time last = 0;
-    Poll plan, resources;
+    Poll plan, resources, grants;
+    std::uint64_t moved = 0;  // as the instance was when its grants were last asked for
   };
   // The tasks of all arrays of an instance.
   struct Tasks {
@@ -51,6 +52,7 @@ class Feed {
   void turn();
   void ask_plan(const std::string& path, Poll& poll);
   void ask_resources(const std::string& path, Poll& poll);
+  void ask_grants(const std::string& path, Poll& poll);
   void ask_tasks(const std::string& path, Tasks& tasks);
   void ask_page(const std::string& path, msg::JobsRequest request, Time began);
   bool is_due(const Poll& poll) const;

@@ -8,6 +8,7 @@
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
 #include "msg/job_filter.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::web {
 namespace {
@@ -51,6 +52,10 @@ std::string text_in(const nlohmann::json& json, const char* key) {
   const auto part = part_of(json, key);
   return part.is_string() ? part.get<std::string>() : "";
 }
+std::uint64_t number_in(const std::string& context, const char* key) {
+  const auto part = part_of(nlohmann::json::parse(context, nullptr, false), key);
+  return part.is_number_unsigned() ? part.get<std::uint64_t>() : 0;
+}
 // The number of ids in an idset.
 std::int64_t counted(const nlohmann::json& json, const char* key) {
   const auto ids = Idset::parse(text_in(json, key));
@@ -67,6 +72,10 @@ bool is_below(const std::string& path, const std::string& top) {
 std::string instance_of(const std::string& job_path) {
   const auto cut = job_path.rfind('/');
   return cut == 0 || cut == std::string::npos ? "/" : job_path.substr(0, cut);
+}
+
+std::string path_of(const std::string& instance, std::uint64_t id) {
+  return fmt::format("{}/{}", instance == "/" ? "" : instance, id);
 }
 
 std::vector<Host> hosts_of(const msg::ResourceReply& reply) {
@@ -102,8 +111,11 @@ const InstanceView* Model::find(const std::string& path) const {
 
 void Model::take(const std::string& path, const msg::EventsPart& part, Time now) {
   InstanceView& at = instances_[path];
+  const std::int64_t extra_before = extra(path);
   at.node.path = path;
   if (part.anew) {
+    ++at.moved;  // what moved before is in no event of this stream
+    at.grants.clear();
     at.jobs.clear();
     at.waiting.clear();
     at.ended.clear();
@@ -114,6 +126,7 @@ void Model::take(const std::string& path, const msg::EventsPart& part, Time now)
   for (const auto& event : part.events) {
     const auto job = at.jobs.find(event.id);
     if (job == at.jobs.end()) continue;
+    note_move(at, event, job->second);
     const std::string said = said_of(event, job->second);
     if (said.empty()) continue;
     at.last_event = said;
@@ -130,6 +143,52 @@ void Model::take(const std::string& path, const msg::EventsPart& part, Time now)
   }
   forget_old(at);
   at.changed = ++version_;
+  if (extra(path) != extra_before) note_extra(path);
+}
+
+// Grants move by events of the child's job; what waits to be one is a job of its own.
+void Model::note_move(InstanceView& at, const msg::JobEvent& event, const msg::JobRecord& job) {
+  if (event.name.starts_with("grant-")) {
+    if (const auto grant = number_in(event.context, "grant"); grant != 0) at.grants[grant] = job.id;
+    ++at.moved;
+    const auto child = instances_.find(path_of(at.node.path, job.id));
+    if (child != instances_.end()) ++child->second.moved;
+  } else if (job.command == "grant" && (event.name == "submit" || event.name == "clean")) {
+    ++at.moved;
+    for (const std::string& child : children_of(at.node.path)) ++instances_[child].moved;
+  }
+}
+
+// A line about an instance shows what its children have of it.
+void Model::note_extra(const std::string& path) {
+  ++instances_[path].moved;
+  const auto above = instances_.find(instance_of(path));
+  if (path != "/" && above != instances_.end()) above->second.changed = version_;
+}
+
+std::vector<std::string> Model::children_of(const std::string& path) const {
+  const std::string begin = path == "/" ? path : path + "/";
+  std::vector<std::string> found;
+  for (auto at = instances_.upper_bound(begin);
+       at != instances_.end() && at->first.starts_with(begin); ++at)
+    if (instance_of(at->first) == path) found.push_back(at->first);
+  return found;
+}
+
+std::int64_t Model::extra(const std::string& path) const {
+  const InstanceView* const at = find(path);
+  if (at == nullptr || at->node.health == "ended") return 0;
+  if (const auto* own = job(path); own != nullptr && own->is_instance)
+    return is_running(*own) ? std::max<std::int64_t>(0, at->node.cores - own->ncores) : 0;
+  std::int64_t cores = 0;  // the instance above is not known here
+  for (const auto& part : at->grant.now.held) cores += part.source == "extra" ? part.cores : 0;
+  return cores;
+}
+
+std::int64_t Model::lent(const std::string& path) const {
+  std::int64_t cores = 0;
+  for (const std::string& child : children_of(path)) cores += extra(child);
+  return cores;
 }
 
 void Model::take_jobs(const std::string& path, const std::vector<msg::JobRecord>& jobs, Time now) {
@@ -143,6 +202,10 @@ void Model::take_jobs(const std::string& path, const std::vector<msg::JobRecord>
 void Model::take_plan(const std::string& path, std::vector<msg::Span> plan) {
   const auto found = instances_.find(path);
   if (found == instances_.end()) return;
+  // What is as it was changes nothing: each change is asked for by all who look.
+  if (transport::pack(msg::PlanPart{0, found->second.plan}) ==
+      transport::pack(msg::PlanPart{0, plan}))
+    return;
   found->second.plan = std::move(plan);
   ++version_;
 }
@@ -150,8 +213,21 @@ void Model::take_plan(const std::string& path, std::vector<msg::Span> plan) {
 void Model::take_resources(const std::string& path, const msg::ResourceReply& reply) {
   const auto found = instances_.find(path);
   if (found == instances_.end()) return;
-  found->second.hosts = hosts_of(reply);
+  auto hosts = hosts_of(reply);
+  if (found->second.has_resources && hosts == found->second.hosts) return;
+  found->second.hosts = std::move(hosts);
   found->second.has_resources = true;
+  found->second.changed = ++version_;
+}
+
+void Model::take_grants(const std::string& path, GrantView grant) {
+  const auto found = instances_.find(path);
+  if (found == instances_.end()) return;
+  for (const auto& part : grant.now.given)
+    if (part.grant != 0 && part.source == "extra" && instance_of(part.path) == path)
+      found->second.grants[part.grant] =
+          std::strtoull(part.path.c_str() + part.path.rfind('/') + 1, nullptr, 10);
+  found->second.grant = std::move(grant);
   found->second.changed = ++version_;
 }
 

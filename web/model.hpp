@@ -12,6 +12,7 @@
 
 #include "base/time.hpp"
 #include "msg/events.hpp"
+#include "msg/grant.hpp"
 #include "msg/resource.hpp"
 #include "msg/schedule.hpp"
 
@@ -23,6 +24,13 @@ struct Host {
   std::int64_t cores = 0, gpus = 0;
   std::string state;   // free, busy, drained, down
   std::string reason;  // of a drained one
+  bool operator==(const Host&) const = default;
+};
+
+// What an instance holds from above and has given on, and how that came about.
+struct GrantView {
+  msg::GrantReply now;
+  std::vector<msg::GrantEvent> history;  // the newest last
 };
 
 struct InstanceView {
@@ -32,7 +40,11 @@ struct InstanceView {
   bool has_resources = false;  // they were told; there may be none
   std::vector<msg::Span> plan;
   std::uint64_t changed = 0;  // the last change of anything that a line about it shows
-  std::int64_t given = 0;     // cores that its child instances hold
+  std::int64_t given = 0;     // cores that its child instances began with
+  // Jobs that hold what a child has beyond that, by id: the child's own job.
+  std::map<std::uint64_t, std::uint64_t> grants;
+  std::uint64_t moved = 0;  // counts what was heard of moves: after each its grants are asked for
+  GrantView grant;          // as it last said
   std::set<std::pair<Time, std::uint64_t>> waiting;  // submission and id of the jobs that wait
   std::map<Time, std::int64_t> ended;  // jobs by the second of their end, a few minutes
   std::set<std::uint64_t> arrays;      // ids of arrays
@@ -50,6 +62,7 @@ class Model {
   void take_jobs(const std::string& path, const std::vector<msg::JobRecord>& jobs, Time now);
   void take_plan(const std::string& path, std::vector<msg::Span> plan);
   void take_resources(const std::string& path, const msg::ResourceReply& reply);
+  void take_grants(const std::string& path, GrantView grant);
 
   const std::map<std::string, InstanceView>& instances() const { return instances_; }
   const InstanceView* find(const std::string& path) const;
@@ -58,6 +71,11 @@ class Model {
 
   // The job with this path ("/3/7"); nullptr: it is not known.
   const msg::JobRecord* job(const std::string& path) const;
+  // Cores that the instance at `path` has beyond those it began with, and those that it has lent to
+  // its children in this way.
+  std::int64_t extra(const std::string& path) const;
+  std::int64_t lent(const std::string& path) const;
+
   // All jobs of the instance at `path` and of those below it, by instance and id. An array whose
   // tasks are known is left out where `tasks`; its tasks are where not.
   std::vector<const msg::JobRecord*> jobs_below(const std::string& path, bool tasks) const;
@@ -65,6 +83,9 @@ class Model {
  private:
   void put(InstanceView& at, const msg::JobRecord& job, Time now);
   static void count(InstanceView& at, const msg::JobRecord& job, int sign, Time now);
+  void note_move(InstanceView& at, const msg::JobEvent& event, const msg::JobRecord& job);
+  void note_extra(const std::string& path);
+  std::vector<std::string> children_of(const std::string& path) const;
   void forget_old(InstanceView& at) const;
 
   std::size_t most_ended_;
@@ -77,6 +98,8 @@ bool is_below(const std::string& path, const std::string& top);
 
 // The path of the instance that has the job with this path.
 std::string instance_of(const std::string& job_path);
+// The path of a job with this id, which is also that of the instance that it may be.
+std::string path_of(const std::string& instance, std::uint64_t id);
 
 // The nodes of a listing, with the cores and GPUs that R says they have.
 std::vector<Host> hosts_of(const msg::ResourceReply& reply);

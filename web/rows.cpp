@@ -112,24 +112,32 @@ class Lanes {
     return put_runs(piece, free);
   }
 
-  // Gives the lanes of these pieces to an instance, for its jobs.
+  // Gives the lanes of these pieces to an instance, for its jobs, until the end of the pieces.
   void hold(const std::string& instance, const std::vector<std::size_t>& places) {
     for (const std::size_t place : places) {
       const Piece& piece = layout_.pieces[place];
       auto& lanes = held_[{piece.row, instance}];
-      for (auto lane = piece.lane; lane < piece.lane + piece.lanes; ++lane) lanes.emplace(lane, 0);
+      for (auto lane = piece.lane; lane < piece.lane + piece.lanes; ++lane) {
+        const auto [held, is_new] = lanes.try_emplace(lane);
+        held->second.end = std::max(held->second.end, piece.end);
+      }
     }
   }
 
  private:
+  // A lane that an instance has until `end`; its jobs take it until `taken`.
+  struct Held {
+    Time taken = 0, end = 0;
+  };
   std::vector<std::size_t> put_inside(const Piece& piece, std::int64_t wanted,
-                                      std::map<std::int32_t, Time>& lanes) {
+                                      std::map<std::int32_t, Held>& lanes) {
     std::vector<std::int32_t> free;
-    for (const auto& [lane, until] : lanes)
-      if (until <= piece.begin && static_cast<std::int64_t>(free.size()) < wanted)
+    for (const auto& [lane, held] : lanes)
+      if (held.taken <= piece.begin && piece.begin < held.end &&
+          static_cast<std::int64_t>(free.size()) < wanted)
         free.push_back(lane);
     if (free.empty()) free.push_back(lanes.rbegin()->first);
-    for (const std::int32_t lane : free) lanes[lane] = piece.end;
+    for (const std::int32_t lane : free) lanes[lane].taken = piece.end;
     return put_runs(piece, free);
   }
   static std::int32_t size_of(const std::vector<Time>& taken) {
@@ -153,8 +161,8 @@ class Lanes {
   std::unordered_map<std::string, std::int32_t> rows_;
   std::vector<std::vector<Time>> taken_;
   std::vector<bool> fixed_;
-  // By row and instance: the lanes that it has, and until when its jobs take them.
-  std::map<std::pair<std::int32_t, std::string>, std::map<std::int32_t, Time>> held_;
+  // By row and instance: the lanes that it has.
+  std::map<std::pair<std::int32_t, std::string>, std::map<std::int32_t, Held>> held_;
 };
 
 class Layouter {
@@ -214,7 +222,11 @@ class Layouter {
   void add(const msg::JobRecord& job) {
     if (start_of(job) == 0 && (input_.rows != RowsBy::jobs || is_over(job))) return;
     // Of a child instance its jobs are drawn, and where there are nodes, what it has of them.
-    if (job.is_instance && input_.rows != RowsBy::jobs && input_.rows != RowsBy::nodes) return;
+    const auto grant = input_.grants.find(job.path);
+    const std::string held_for = job.is_instance                ? job.path
+                                 : grant != input_.grants.end() ? grant->second
+                                                                : "";
+    if (!held_for.empty() && input_.rows != RowsBy::jobs && input_.rows != RowsBy::nodes) return;
     Piece piece;
     piece.subject =
         subject_of(job.path, msg::label_of(job) + (job.name.empty() ? "" : " " + job.name));
@@ -231,19 +243,21 @@ class Layouter {
     const std::int64_t share = std::max<std::int64_t>(1, job.ncores);
     const auto parts = static_cast<std::int64_t>(rows.size());
     const std::int64_t cores = input_.rows == RowsBy::jobs ? 1 : (share + parts - 1) / parts;
-    for (const std::int32_t row : rows) add_run(job, piece, row, cores);
+    for (const std::int32_t row : rows) add_run(job, piece, row, cores, held_for);
   }
 
   // From its start to its end, and from now to the end of its limit.
-  void add_run(const msg::JobRecord& job, Piece piece, std::int32_t row, std::int64_t cores) {
+  // `held_for`: the child instance that has it; "": it runs for itself.
+  void add_run(const msg::JobRecord& job, Piece piece, std::int32_t row, std::int64_t cores,
+               const std::string& held_for) {
+    const bool by_node = input_.rows == RowsBy::nodes;
     piece.row = row;
-    piece.kind = job.is_instance && input_.rows == RowsBy::nodes ? Kind::given : Kind::ran;
+    piece.kind = !held_for.empty() && by_node ? Kind::given : Kind::ran;
     piece.begin = start_of(job);
     const Time end = std::max(end_of_run(job, input_.now), start_of(job));
     piece.end = is_over(job) ? end : job.expiration > 0 ? std::max(job.expiration, end) : kTimeMax;
-    const bool by_node = input_.rows == RowsBy::nodes;
     const auto places = lanes_.put(piece, cores, by_node ? instance_of(job.path) : "");
-    if (piece.kind == Kind::given) lanes_.hold(job.path, places);
+    if (piece.kind == Kind::given) lanes_.hold(held_for, places);
     for (const std::size_t place : places) {
       layout_.pieces[place].end = end;
       if (is_over(job) || piece.end == kTimeMax || piece.end <= end) continue;

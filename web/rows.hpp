@@ -2,6 +2,7 @@
 // lanes are cores. Pure: the same jobs give the same pieces.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Subject {
   std::string path, label;
 };
 // Some lanes of a row for a time. `end` may be kTimeMax: until the instance ends.
-// `given`: cores that a child instance has; its jobs lie within.
+// `given`: cores that a child instance has, its own and others; its jobs lie within.
 struct Piece {
   Time begin = 0, end = 0;
   std::int32_t row = 0, lane = 0, lanes = 1;
@@ -44,6 +45,8 @@ struct LayoutInput {
   RowsBy rows = RowsBy::nodes;
   ColourBy colour = ColourBy::result;
   Time now = 0;
+  // Jobs that hold for a child instance what it did not begin with: their paths, and its.
+  std::map<std::string, std::string> grants = {};
 };
 
 // O(jobs x (log jobs + lanes of a row)). Two pieces of one lane do not overlap unless the row has

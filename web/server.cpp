@@ -149,7 +149,7 @@ class WebServer::Impl {
     if (request.page == "events") return follow(request, at, right, exchange);
     if (request.page == "metrics")
       return answer(*exchange, {200, "application/openmetrics-text; version=1.0.0; charset=utf-8",
-                                metrics_text(model_)});
+                                metrics_text(model_, observer_.asked())});
     feed_.look_at(at);
     if (request.page == "job") {
       return details_.of_job(request.query_of("path"), [exchange](const Result<std::string>& text) {
@@ -231,6 +231,7 @@ class WebServer::Impl {
     if (request.page == "failures")
       return failures_json(model_, list,
                            [this](const auto& job) { return details_.last_line(job); });
+    if (request.page == "grants") return grants_json(model_, at);
     if (request.page == "node") return node_json(model_, at, request.query_of("name"));
     if (request.page != "time") return std::nullopt;
     auto question = read_time_question(request.query, wall_clock());

@@ -1,17 +1,13 @@
 // The page in a real browser, with a real instance behind it: browser/look.mjs looks, presses keys
 // and clicks; each of its checks is told here.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include <csignal>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/instance/live.hpp"
 #include "tests/web/browser/checks.hpp"
+#include "tests/web/browser/web_process.hpp"
 #include "web/server.hpp"
 
 namespace holon::web {
@@ -19,42 +15,7 @@ namespace {
 
 using instance::testing::eventually;
 using instance::testing::Live;
-using nlohmann::json;
-
-// `holon web` as a process, and what it said.
-class WebProcess {
- public:
-  explicit WebProcess(const Live& live) : file_(live.dir() + "/web.json") {
-    pid_ = fork();
-    if (pid_ != 0) return;
-    const int out = open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    dup2(out, 1);
-    setenv("HOLON_URI", live.uri().c_str(), 1);
-    execl(HOLON_BINARY, "holon", "web", "--write", "--json", nullptr);
-    _exit(127);
-  }
-  ~WebProcess() {
-    kill(pid_, SIGTERM);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-  }
-  WebProcess(const WebProcess&) = delete;
-  WebProcess& operator=(const WebProcess&) = delete;
-
-  json said() const {
-    json found;
-    eventually([&] {
-      found = json::parse(instance::testing::read_file(file_), nullptr, false);
-      return found.is_object();
-    });
-    return found;
-  }
-
- private:
-  std::string file_;
-  pid_t pid_ = -1;
-};
+using testing::WebProcess;
 
 // A campaign with three kinds of failures, a child, a job that runs and one that waits.
 class Campaign {
@@ -71,24 +32,23 @@ class Campaign {
       holon(
           "submit --name loader sh -c 'echo loading; echo \"No such dataset: west\" >&2; exit 2'");
     holon("submit --name '<b>evil</b>' sh -c 'echo \"<script>alert(1)</script>\" >&2; exit 1'");
+    holon(
+        "submit --name '\"><img src=x onerror=hacked(1)>' -t 1m sh -c 'echo \"<img src=x "
+        "onerror=hacked(2)><svg onload=hacked(3)>\"'");
     holon("submit --name stuck -t 1s sleep 60");
-    EXPECT_TRUE(eventually([&] { return live_.jobs(true, true).size() >= 20; }));
+    EXPECT_TRUE(eventually([&] { return live_.jobs(true, true).size() >= 21; }));
     holon("submit --name runner -n 4 -t 2h sh -c 'read line < " + gate + "'");
     EXPECT_TRUE(eventually([&] {
       int over = 0;
       for (const auto& job : live_.jobs(true, true)) over += job.state == "INACTIVE";
-      return over >= 19;
+      return over >= 20;
     }));
     holon("submit --name waiter -n 6 -t 10m true");
   }
   const Live& live() const { return live_; }
 
  private:
-  void holon(const std::string& words) const {
-    const std::string command =
-        "HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words + " > /dev/null";
-    EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  }
+  void holon(const std::string& words) const { testing::holon_in(live_, words); }
   Live live_;
 };
 

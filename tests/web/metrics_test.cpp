@@ -57,7 +57,7 @@ TEST_F(OpenMetrics, AreOpenMetricsWithALineAnInstance) {
   root.node[0].inactive = root.node[0].failed = 1;
   model.take("/", root, 5'000);
   model.take("/3", part_with({}), 5'000);
-  const auto families = parsed_by_prometheus(metrics_text(model));
+  const auto families = parsed_by_prometheus(metrics_text(model, 7));
   for (const char* name : {"slurm_jobs_pending", "slurm_jobs_failed", "holon_cores", "holon_up",
                            "holon_oldest_wait_start_seconds"}) {
     ASSERT_TRUE(families.contains(name)) << name;
@@ -73,7 +73,7 @@ TEST_F(OpenMetrics, AreOpenMetricsWithALineAnInstance) {
 TEST_F(OpenMetrics, WouldNotBeTakenWithoutTheirEnd) {
   Model model;
   model.take("/", part_with({}), 5'000);
-  std::string text = metrics_text(model);
+  std::string text = metrics_text(model, 7);
   text.resize(text.size() - std::string("# EOF\n").size());
   std::ofstream(::testing::TempDir() + "holon-no-end") << text;
   EXPECT_NE(std::system((kParse + ::testing::TempDir() + "holon-no-end > /dev/null 2>&1").c_str()),

@@ -62,6 +62,58 @@ TEST(Model, CoresOfChildrenAreGivenUntilTheyEnd) {
   EXPECT_EQ(model.find("/")->given, 0);
 }
 
+TEST(Model, WhatAChildHasBeyondItsOwnIsExtraThereAndLentAbove) {
+  Model model;
+  auto child = running_job(1, 10, "n1");
+  child.is_instance = true;
+  child.ncores = 5;
+  model.take("/", part_with({child, running_job(2, 20, "n1")}, true), 100);
+  auto below = part_with({}, true);
+  below.node[0].cores = 5;
+  model.take("/1", below, 100);
+  EXPECT_EQ(model.extra("/1"), 0);
+  EXPECT_EQ(model.lent("/"), 0);
+  const auto seen = model.version();
+  const auto moved = model.find("/")->moved, moved_below = model.find("/1")->moved;
+  auto extend = part_with({child});
+  extend.events = {{1, 90, "grant-extend", R"({"grant": 2, "cores": 3})"}};
+  model.take("/", extend, 100);
+  below.anew = false;
+  below.node[0].cores = 8;
+  model.take("/1", below, 100);
+  EXPECT_EQ(model.extra("/1"), 3);
+  EXPECT_EQ(model.extra("/"), 0);
+  EXPECT_EQ(model.lent("/"), 3);
+  EXPECT_EQ(model.find("/")->grants.at(2), 1u);
+  EXPECT_GT(model.find("/")->moved, moved);
+  EXPECT_GT(model.find("/1")->moved, moved_below);
+  const auto told = json::parse(state_json(model, {"/", seen, false, 100}));
+  ASSERT_EQ(told["instances"].size(), 2u) << "the line above shows it, too";
+  EXPECT_EQ(told["instances"][0]["lent"], 3);
+  EXPECT_EQ(told["instances"][1]["extra"], 3);
+}
+
+// Otherwise those who look would ask for each other's sake, for ever.
+TEST(Model, WhatIsAsItWasIsNoChange) {
+  Model model;
+  model.take("/", part_with({}, true), 100);
+  msg::Span span;
+  span.id = 3;
+  model.take_plan("/", {span});
+  msg::ResourceReply resources;
+  resources.R = R"({"execution": {"nodelist": ["n1"], "R_lite": [{"rank": "0", "children": {}}]}})";
+  model.take_resources("/", resources);
+  const auto version = model.version();
+  model.take_plan("/", {span});
+  model.take_resources("/", resources);
+  EXPECT_EQ(model.version(), version);
+  span.begin = 5;
+  model.take_plan("/", {span});
+  resources.nodes_down = "n1";
+  model.take_resources("/", resources);
+  EXPECT_EQ(model.version(), version + 2);
+}
+
 TEST(Model, AnArrayIsDrawnByItsTasksOnceTheyAreKnown) {
   Model model;
   auto array = running_job(1, 10, "");
@@ -146,7 +198,7 @@ TEST(Hosts, OfSomethingThatIsNoRAreNone) {
 TEST(Metrics, AreOpenMetrics) {
   Model model;
   model.take("/", part_with({waiting_job(1, 10'000)}, true), 100);
-  const std::string text = metrics_text(model);
+  const std::string text = metrics_text(model, 7);
   EXPECT_TRUE(text.ends_with("# EOF\n"));
   EXPECT_NE(text.find("# TYPE slurm_jobs_pending gauge\n"), std::string::npos);
   EXPECT_NE(text.find("holon_cores{instance=\"/\"} 8\n"), std::string::npos);

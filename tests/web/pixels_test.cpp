@@ -21,6 +21,7 @@ struct Drawn {
   std::vector<Host> hosts;
   RowsBy rows = RowsBy::nodes;
   Time now = 100;
+  std::map<std::string, std::string> grants = {};
 
   Layout layout() const {
     LayoutInput input;
@@ -29,6 +30,7 @@ struct Drawn {
     input.hosts = hosts;
     input.rows = rows;
     input.now = now;
+    input.grants = grants;
     return lay_out(input);
   }
 };
@@ -109,6 +111,26 @@ TEST(Rows, AChildIsDrawnByItsJobs) {
   drawn.rows = RowsBy::instances;
   drawn.hosts.clear();
   EXPECT_EQ(drawing(drawn.layout(), 4), "/1 ..55\n");
+}
+
+TEST(Rows, AChildHasTheLanesOfItsGrantsForAsLongAsTheyLast) {
+  Drawn drawn;
+  drawn.now = 9;
+  auto child = running_job(1, 1, "n1");
+  child.is_instance = true;
+  auto wide = ended_job(5, {4, 6}, "n1", "COMPLETED", "/1");
+  wide.ncores = 2;
+  auto late = ended_job(7, {6, 8}, "n1", "COMPLETED", "/1");
+  late.ncores = 2;  // more than the child has by then
+  drawn.jobs = {child, ended_job(2, {3, 6}, "n1"), wide, late};
+  drawn.hosts = {{"n1", 2, 0, "free", ""}};
+  drawn.grants = {{"/2", "/1"}};
+  EXPECT_EQ(drawing(drawn.layout(), 9),
+            "n1 .11155771\n"
+            "n1 ...255...\n");
+  drawn.rows = RowsBy::instances;
+  drawn.hosts.clear();
+  EXPECT_EQ(drawing(drawn.layout(), 9).find('2'), std::string::npos) << "it runs nothing";
 }
 
 TEST(Rows, JobsShowTheirWait) {

@@ -1,10 +1,13 @@
 // The server of the page beside a real instance: who may look, what comes over the stream, what the
 // questions are answered with.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "msg/grant.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/web/visitor.hpp"
 #include "web/details.hpp"
@@ -232,6 +235,111 @@ TEST_F(Web, AChildAndItsJobsAreInTheState) {
   EXPECT_NE(metrics.find("holon_cores{instance=\"" + path + "\"} 2\n"), std::string::npos)
       << metrics;
   EXPECT_NE(metrics.find("holon_cores_given{instance=\"/\"} 2\n"), std::string::npos);
+}
+
+std::int64_t requests_of(const Served& served) {
+  Visitor visitor(served.port());
+  visitor.say(get("/metrics", served.bearer()));
+  const auto text = visitor.answer();
+  const auto at = text.find("holon_web_requests_total ");
+  return at == std::string::npos ? -1 : std::stoll(text.substr(at + 25));
+}
+
+// As many pages that are open: all ask before any of them has its answer.
+void all_ask(const Served& served, std::size_t viewers, const std::string& target) {
+  std::vector<std::unique_ptr<Visitor>> all;
+  for (std::size_t i = 0; i < viewers; ++i) {
+    all.push_back(std::make_unique<Visitor>(served.port()));
+    all.back()->say(get(target, served.bearer()));
+  }
+  for (auto& viewer : all) EXPECT_EQ(viewer->answer().substr(0, 12), "HTTP/1.1 200") << target;
+}
+
+TEST_F(Web, TheBrokerIsAskedAsOftenByFiftyViewersAsByOne) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  live.wait_one(live.job({"true"}));
+  const auto runs = live.job(live.gated("gate"), {.cores = 2});
+  live.when_running(runs);
+  const auto waits = live.job({"true"}, {.cores = 2});
+  ASSERT_TRUE(eventually([&] { return served.ask("/jobs")["all"] == 3; }));
+  std::vector<std::unique_ptr<Visitor>> streams;
+  for (int i = 0; i < 50; ++i) {
+    streams.push_back(std::make_unique<Visitor>(served.port()));
+    streams.back()->say(get("/events", served.bearer()));
+    ASSERT_TRUE(streams.back()->hear("event: state"));
+  }
+  // Plans, resources and grants are asked for as time passes, at most three times a second.
+  const auto began = std::chrono::steady_clock::now();
+  const auto before = requests_of(served);
+  ASSERT_GT(before, 0);
+  for (const std::string target :
+       {"/time?width=400", "/jobs", "/failures", "/grants", "/job?path=/1", "/node?name=node0"})
+    all_ask(served, 50, target);
+  all_ask(served, 50, "/job?path=/" + std::to_string(waits));
+  const auto passed = std::chrono::steady_clock::now() - began;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(passed).count() + 1;
+  EXPECT_LE(requests_of(served) - before, 2 * 3 + 8 * seconds)
+      << "one for each viewer would be 350 and more";
+  live.release("gate");
+}
+
+TEST_F(Web, TenThousandWhoOnlyConnectHarmNobody) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlim_t wanted = 12'000;
+  if (limit.rlim_max < wanted) GTEST_SKIP() << "this process may not open as many files";
+  limit.rlim_cur = std::max(limit.rlim_cur, wanted);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  Visitor viewer(served.port());
+  viewer.say(get("/events", served.bearer()));
+  ASSERT_TRUE(viewer.hear("event: state"));
+  viewer.forget();
+  std::vector<std::unique_ptr<Visitor>> crowd;
+  for (int i = 0; i < 10'000; ++i) {
+    crowd.push_back(std::make_unique<Visitor>(served.port()));
+    ASSERT_TRUE(crowd.back()->connected()) << i;
+    if (i % 3 == 0) crowd.back()->say("GET / HTTP/1.1\r\nX: ");  // and never goes on
+  }
+  const auto asked = requests_of(served);
+  EXPECT_EQ(live.wait_one(live.job({"true"})).result, "COMPLETED") << "the broker works";
+  EXPECT_TRUE(viewer.hear("event: state")) << "who has the token is told of it";
+  EXPECT_EQ(served.ask("/jobs")["all"], 1) << "and others with the token come in";
+  EXPECT_LT(requests_of(served) - asked, 100) << "the broker was not asked for the crowd";
+}
+
+TEST_F(Web, AGrantThatMovesIsInTheState) {
+  const Live live({"--resources", "node=1/core=4"});
+  const Served served(live);
+  const auto child = live.child({.cores = 2});
+  const std::string path = "/" + std::to_string(child);
+  ASSERT_TRUE(eventually([&] { return live.status(path).has_value(); }));
+  const auto shown = [&](const std::string& at, const char* key) {
+    Visitor viewer(served.port());
+    viewer.say(get("/events", served.bearer()));
+    const json state = next_state(viewer);
+    for (const auto& instance : state["instances"])
+      if (instance["path"] == at) return instance[key].get<std::int64_t>();
+    return std::int64_t{-1};
+  };
+  ASSERT_TRUE(eventually([&] { return shown(path, "cores") == 2; }));
+  EXPECT_EQ(shown("/", "lent"), 0);
+  const auto asked = live.call<msg::GrantAnswer>(
+      "grant.ask", msg::GrantAsk{Live::request({"grant"}, {.duration = 600}).jobspec}, path);
+  ASSERT_TRUE(asked) << asked.error().what;
+  EXPECT_TRUE(eventually([&] { return shown("/", "lent") == 1 && shown(path, "extra") == 1; }));
+  EXPECT_TRUE(eventually([&] { return served.ask("/grants?at=" + path)["held"].size() == 2; }))
+      << served.ask("/grants?at=" + path).dump(1);
+  EXPECT_TRUE(eventually([&] { return served.ask("/grants")["given"].size() == 2; }));
+  EXPECT_TRUE(served.ask("/grants?at=/99").contains("error"));
+  ASSERT_TRUE(live.call<msg::Empty>("grant.release", msg::GrantRelease{}, path));
+  EXPECT_TRUE(eventually([&] { return shown("/", "lent") == 0 && shown(path, "extra") == 0; }));
+  EXPECT_TRUE(eventually([&] {
+    const auto history = served.ask("/grants")["history"];
+    return !history.empty() && history.back()["name"] == "gone";
+  })) << served.ask("/grants").dump(1);
 }
 
 TEST_F(Web, GoesOnOverARestartOfTheBroker) {

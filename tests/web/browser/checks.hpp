@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,10 +23,13 @@ inline bool has_browser() {
          std::system("command -v chromium node > /dev/null") == 0;
 }
 
+// What a script asks the test to do meanwhile, by name.
+using Acts = std::map<std::string, std::function<void()>>;
+
 // `home`: for what the browser keeps. Behind `arguments` come the folder for pictures and that of
 // npm's packages. Returns how many checks there were.
 inline int run_checks(const std::string& script, const std::string& home,
-                      const std::vector<std::string>& arguments) {
+                      const std::vector<std::string>& arguments, const Acts& acts = {}) {
   std::string command = "HOME=" + home + " node " HOLON_SOURCE_DIR "/tests/web/browser/" + script;
   for (const auto& argument : arguments) command += " '" + argument + "'";
   const char* const pictures = std::getenv("HOLON_PICTURES");
@@ -37,6 +42,10 @@ inline int run_checks(const std::string& script, const std::string& home,
     const auto check = nlohmann::json::parse(line.data(), nullptr, false);
     if (!check.is_object()) {
       ADD_FAILURE() << line.data();
+      continue;
+    }
+    if (check.contains("do")) {
+      acts.at(check["do"].get<std::string>())();
       continue;
     }
     ++checks;

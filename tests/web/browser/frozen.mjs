@@ -2,36 +2,11 @@
 // "seen"}. Arguments: the page of a campaign, that of three policies, that of a tree, that of many jobs under three policies,
 // that of a job that lost a run of 10 s on all four processors, a folder for pictures ("-": none), and the folder of npm's
 // packages.
-import { createRequire } from 'node:module';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { look } from './looker.mjs';
 
 const [campaign, policies, tree, many, preempted, pictures, modules] = process.argv.slice(2);
-const require = createRequire(`${modules}/`);
-const puppeteer = require('puppeteer-core');
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-let bad = 0;
-const check = (name, good, seen = '') => {
-  if (!good) bad++;
-  console.log(JSON.stringify({ check: name, good: Boolean(good), seen }));
-};
-const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'], headless: true });
-process.on('exit', () => browser.process()?.kill());
-const page = await browser.newPage();
-const asked = [], errors = [];
-page.on('request', request => asked.push(request.url()));
-page.on('pageerror', error => errors.push(error.message));
-page.on('console', message => { if (message.type() === 'error') errors.push(message.text()); });
-
-const wait = (what, test, ...args) => page.waitForFunction(test, { timeout: 20000 }, ...args).then(() => check(what, true), () => check(what, false, 'not in 20 s'));
-const text = selector => page.$eval(selector, element => element.innerText).catch(() => '');
-const has = (selector, words) => wait(`${selector} has ${words}`, (selector, words) => document.querySelector(selector)?.innerText.includes(words), selector, words);
-const picture = async name => { if (pictures !== '-') { mkdirSync(pictures, { recursive: true }); await page.screenshot({ path: `${pictures}/${name}.png`, fullPage: true }); } };
-const accessible = async name => {
-  // The page lets nothing else run; the browser's own tools may.
-  const found = await page.evaluate(`${axe}; axe.run(document, { resultTypes: ['violations'] })`);
-  check(`axe: ${name}`, found.violations.length === 0, found.violations.map(v => `${v.id}: ${v.nodes.slice(0, 3).map(n => n.html.slice(0, 120)).join(' | ')}`));
-};
+const looker = await look({ modules, pictures, files: true });
+const { page, check, wait, text, has, accessible, scheme, finish } = looker, picture = name => looker.picture(name, true);
 const open = async (file, width, height) => {
   await page.setViewport({ width, height });
   await page.goto(`file://${file}`);
@@ -102,10 +77,10 @@ const { busy, waiting } = await areas(), [{ wait: [mean], jobs, utilization, mak
 check('the curves add up to what was used', isNear(busy, utilization * makespan * parts[0].instance.cores), [busy, utilization * makespan * parts[0].instance.cores]);
 check('the curves add up to what was waited', isNear(waiting, mean * jobs), [waiting, mean * jobs]);
 check('times without a clock', (await text('.status')).includes('since the first submission'));
-await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'dark' }]);
+await scheme('dark');
 await picture('policies-dark');
 await accessible('policies, dark');
-await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: 'light' }]);
+await scheme('light');
 await picture('policies');
 const sheets = Buffer.from(await page.pdf({ format: 'A4' })).toString('latin1').match(/\/Type \/Page\n/g)?.length;
 check('it prints on a few sheets', sheets >= 2 && sheets <= 8, sheets);
@@ -165,7 +140,4 @@ check('and is drawn', await page.evaluate(() => window.holonTime.data.bars.filte
 check('and so are the others, the second one first', await page.evaluate(() => window.holonTime.data.bars.filter(bar => bar[4] === 0).length) === 2, await page.evaluate(() => JSON.stringify(window.holonTime.data.bars)));
 await picture('preempted');
 
-check('no request but for the files', asked.every(url => url.startsWith('data:') || url.startsWith('file:')), asked.filter(url => !url.startsWith('data:') && !url.startsWith('file:')));
-check('no error of a script', errors.length === 0, errors.slice(0, 5));
-await browser.close();
-process.exit(bad ? 1 : 0);
+await finish();

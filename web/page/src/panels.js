@@ -2,15 +2,16 @@
 import { html } from './html.js';
 import { clock, count, duration, isBad, isOver, number, parent, stateClass, stateWord } from './format.js';
 import { Answers } from './figures.js';
+import { Grants } from './grants.js';
 import { partAt, records } from './frozen.js';
-import { ask, at, change, choose, instances, line, mayWrite, now, open, said, selected, tick, version } from './state.js';
+import { ask, at, change, choose, drawLater, instances, kAgain, line, mayWrite, now, open, said, selected, tick, version } from './state.js';
 
 const percent = (part, whole) => whole > 0 ? Math.max(0, Math.min(100, part / whole * 100)) : 0;
 
 // Parts of a whole, one behind the other: [[share, class]].
-function Bar({ parts, whole, label }) {
-  return html`<span class="bar" role="img" aria-label=${label} title=${label}>
-    ${parts.map(([share, name]) => html`<i class=${name} style=${{ width: `${percent(share, whole)}%` }}></i>`)}</span>`;
+function Bar({ parts, whole, label, kind = '', grow }) {
+  return html`<span class=${`bar ${kind}`} role=${label && 'img'} aria-label=${label} title=${label} style=${{ flexGrow: grow }}>
+    ${parts.filter(([share]) => share > 0).map(([share, name]) => html`<i class=${name} style=${{ width: `${percent(share, whole)}%` }}></i>`)}</span>`;
 }
 
 function Spark({ ends }) {
@@ -22,12 +23,16 @@ function Spark({ ends }) {
 }
 
 const coresOf = i => {
-  const given = i.given || 0, busy = Math.max(0, i.cores - i.free - given);
-  return { given, busy, label: `${busy} of ${i.cores} cores busy${given ? `, ${given} with children` : ''}, ${i.free} free` };
+  const { given = 0, extra = 0, lent = 0 } = i, busy = Math.max(0, i.cores - i.free - given - lent);
+  return { given, extra, lent, busy, own: i.cores - extra,
+    label: `${busy} of ${i.cores} cores busy${given ? `, ${given} with children` : ''}${lent ? `, ${lent} lent to them beyond that` : ''}, ${i.free} free${extra ? `; ${i.cores - extra} its own, ${extra} extra` : ''}` };
 };
+// What it owns is framed, what is extra stands beyond the frame, what is lent is an outline.
 const cores = i => {
-  const { busy, given, label } = coresOf(i);
-  return html`<${Bar} whole=${i.cores} label=${label} parts=${[[busy, 'busy'], [given, 'given']]} />`;
+  const { busy, given, extra, lent, own, label } = coresOf(i), inOwn = Math.min(busy, Math.max(0, own - given - lent));
+  return html`<span class="cores" role="img" aria-label=${label} title=${label}>
+    <${Bar} whole=${own} grow=${own} parts=${[[inOwn, 'busy'], [given, 'given'], [lent, 'lent']]} />
+    ${extra > 0 && html`<${Bar} kind="extra" whole=${extra} grow=${extra} parts=${[[busy - inOwn, 'busy']]} />`}</span>`;
 };
 
 // Of a page in a file: what it is about, and when it was made.
@@ -46,14 +51,14 @@ export function Status() {
   if (!i) return html`<header class="status"><h1>holon</h1><span>${lines[line.value] || 'waiting for the instance'}</span></header>`;
   if (FROZEN) return html`<${FrozenStatus} i=${i} />`;
   const left = i.expires ? i.expires - now() : 0, whole = i.expires - i.started;
-  const { busy, given } = coresOf(i);
+  const { busy, given, lent } = coresOf(i);
   return html`<header class="status">
     <h1>${i.path}${i.name && html` <small>${i.name}</small>`}</h1>
     ${i.health !== 'up' && html`<strong class="alarm">${i.health || 'no answer'}</strong>`}
     <span class="fact">${i.policy}, up ${duration(now() - i.started)}</span>
     ${i.expires > 0 && html`<span class=${`fact ${left < whole / 20 ? 'alarm' : ''}`} title=${`ends ${clock(i.expires)}`}>
       <${Bar} whole=${whole} label=${`${duration(left)} of its lease left`} parts=${[[left, 'lease']]} /> ${duration(left)} left</span>`}
-    <span class="fact">${cores(i)} <b>${number(busy + given)}</b> of ${count(i.cores, 'core')} in use${i.gpus > 0 && `, ${i.gpus - i.gpus_free} of ${count(i.gpus, 'GPU')}`}</span>
+    <span class="fact">${cores(i)} <b>${number(busy + given + lent)}</b> of ${count(i.cores, 'core')} in use${i.gpus > 0 && `, ${i.gpus - i.gpus_free} of ${count(i.gpus, 'GPU')}`}</span>
     ${i.down > 0 && html`<span class="fact alarm">${count(i.down, 'node')} down</span>`}
     <span class="fact"><b>${number(i.running)}</b> running</span>
     <span class="fact"><b>${number(i.pending)}</b> waiting</span>
@@ -82,7 +87,7 @@ export function Tree() {
         onClick=${() => open(i.path)} style=${{ paddingLeft: `${6 + 12 * (i.path === '/' ? 0 : i.path.split('/').length - 1)}px` }}>
         <span class="name">${FROZEN && records.elapsed ? '' : i.path === '/' ? '/' : i.path.slice(i.path.lastIndexOf('/') + 1)} ${i.name}</span>
         <span class="wait">${i.health !== 'up' ? html`<em class=${i.health === 'ended' ? '' : 'alarm'}>${i.health}</em>`
-          : i.pending > 0 && html`${number(i.pending)} wait${i.oldest > 0 && html`, ${duration(now() - i.oldest)}`}`}</span>
+          : html`<em class="moved">${[i.extra > 0 && `+${number(i.extra)}`, i.lent > 0 && `${number(i.lent)} lent`].filter(part => part).join(', ')}</em>`}${i.health === 'up' && i.pending > 0 && html`${i.extra + i.lent > 0 && ', '}${number(i.pending)} wait${i.oldest > 0 && html`, ${duration(now() - i.oldest)}`}`}</span>
         ${i.health === 'up' && !FROZEN && cores(i)}
       </button></li>`)}</ul>
     ${ended > 0 && html`<p class="note">${count(ended, 'instance')} ended</p>`}
@@ -92,17 +97,30 @@ export function Tree() {
 // ---- what is selected ----
 
 const shown = { key: '', json: null, error: '' };  // the answer for what is selected
-let asked = '';
+const kLook = 5000;  // ms
+let last = { key: '' };                             // what was asked for
 
+const keyOf = what => `${what.kind} ${what.kind === 'job' ? '' : at.value} ${what.name}`;
+const queries = { job: name => ['job', { path: name }], node: name => ['node', { at: at.value, name }], instance: () => ['grants', { at: at.value }] };
+const looked = () => selected.value || { kind: 'instance', name: '' };
+
+// What is not over may have got on though nothing has happened.
+const isDue = () => !FROZEN && Date.now() - last.time >= kLook && looked().kind === 'job' && !isOver(shown.json?.state || '');
 function load(draw) {
-  const what = selected.value;
-  const key = what && what.kind !== 'instance' ? `${what.kind} ${what.name} ${version.value}` : '';
-  if (key === asked) return;
-  asked = key;
-  if (!key) return;
-  const query = what.kind === 'job' ? ask('job', { path: what.name }) : ask('node', { at: at.value, name: what.name });
-  const mine = `${what.kind} ${what.name}`;
-  query.then(json => Object.assign(shown, { key: mine, json, error: '' }), error => Object.assign(shown, { key: mine, json: null, error: error.message })).then(draw);
+  const what = looked(), key = keyOf(what);
+  if (FROZEN && what.kind === 'instance') return void (last = { key });
+  if (key === last.key) {
+    if (last.open || (last.version === version.value && !isDue())) return;
+    if (Date.now() - last.time < kAgain) return drawLater(draw);
+  }
+  const mine = last = { key, version: version.value, time: Date.now(), open: true };
+  const take = answer => {
+    mine.open = false;
+    if (mine.key !== last.key) return;  // something else is selected
+    Object.assign(shown, { key, ...answer });
+    draw();
+  };
+  ask(...queries[what.kind](what.name)).then(json => take({ json, error: '' }), error => take({ json: null, error: error.message }));
 }
 
 const phases = [['submit', 'depend', 'dependency'], ['depend', 'priority', 'priority'], ['priority', 'alloc', 'resources'],
@@ -168,23 +186,24 @@ function NodePanel({ json }) {
     <ul class="jobs">${json.jobs.map(job => html`<li><a href="#" onClick=${event => { event.preventDefault(); choose('job', job.path); }}>${job.id} ${job.name}</a> ${job.user}, ${count(job.cores, 'core')}</li>`)}</ul>`;
 }
 
-function InstancePanel({ i }) {
-  const { busy, given } = coresOf(i), children = [...instances.value.values()].filter(child => parent(child.path) === i.path && child.health === 'up');
+function InstancePanel({ i, json }) {
+  const { busy, given, lent, extra, own } = coresOf(i), children = [...instances.value.values()].filter(child => parent(child.path) === i.path && child.health === 'up');
   return html`<h2>${i.path} ${i.name}</h2>
-    ${facts([['policy', i.policy], ['state', i.health], ['nodes', i.nodes], ['cores', `${number(i.cores)}: ${number(busy)} busy, ${number(given)} with children, ${number(i.free)} free`],
+    ${facts([['policy', i.policy], ['state', i.health], ['nodes', i.nodes], ['cores', `${number(i.cores)}: ${number(busy)} busy, ${number(given)} with children, ${lent > 0 ? `${number(lent)} lent, ` : ''}${number(i.free)} free${extra > 0 ? `; ${number(own)} its own, ${number(extra)} extra` : ''}`],
       ['jobs', [['running', i.running], ['waiting', i.pending], ['completed', i.over - i.failed - i.cancelled], ['failed', i.failed], ['cancelled', i.cancelled]].map(([word, n]) => `${number(n)} ${word}`).join(', ')],
       ['longest wait', i.oldest > 0 && duration(now() - i.oldest)], ['began', clock(i.started)], ['lease ends', i.expires > 0 && clock(i.expires)]])}
-    ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}</li>`)}</ul>`}
+    ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}${child.extra > 0 && `, ${number(child.extra)} of them lent`}</li>`)}</ul>`}
+    ${json && html`<${Grants} i=${i} json=${json} />`}
     <p class="note">Select a job, a bar or a node's name to see more of it. <kbd>?</kbd> shows the keys.</p>`;
 }
 
 export function Detail({ draw }) {
   tick.value;
   load(draw);
-  const what = selected.value, i = instances.value.get(at.value), fits = what && shown.key === `${what.kind} ${what.name}`;
+  const what = selected.value, i = instances.value.get(at.value), fits = shown.key === keyOf(looked());
   return html`<aside class=${`detail panel ${what ? 'open' : ''}`} aria-label="Selected" id="detail">
     ${what && html`<button class="close" aria-label="Close" onClick=${() => choose(null)}>×</button>`}
-    ${FROZEN && !what ? i && html`<${Answers} part=${partAt(i.path)} />` : !what || what.kind === 'instance' ? i && html`<${InstancePanel} i=${i} />`
+    ${FROZEN && !what ? i && html`<${Answers} part=${partAt(i.path)} />` : !what || what.kind === 'instance' ? i && html`<${InstancePanel} i=${i} json=${fits && shown.json} />`
       : !fits ? html`<p class="note">…</p>` : shown.error ? html`<p class="bad">${shown.error}</p>`
       : what.kind === 'job' ? html`<${JobPanel} json=${shown.json} />` : html`<${NodePanel} json=${shown.json} />`}
     ${said.value && html`<section class=${`said ${said.value.good ? '' : 'bad'}`} role="status"><button class="close" aria-label="Close" onClick=${() => { said.value = null; }}>×</button><pre tabindex="0" aria-label="What the command wrote">${said.value.said}</pre></section>`}

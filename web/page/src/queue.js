@@ -2,9 +2,9 @@
 import { Component } from 'preact';
 import { html } from './html.js';
 import { clock, count, duration, isOver, stateClass, stateWord } from './format.js';
-import { ask, at, change, choose, filter, mayWrite, now, open, selected, typed, version } from './state.js';
+import { ask, at, change, choose, drawLater, filter, kAgain, mayWrite, now, open, selected, typed, version } from './state.js';
 
-const kRow = 22, kBeyond = 8, kPage = 100, kAgain = 500;
+const kRow = 22, kBeyond = 8, kPage = 100;
 
 // The lines that are known of the list, a page of them at once.
 const list = { key: '', all: 0, pages: new Map(), error: '', asked: new Map() };
@@ -16,7 +16,7 @@ function want(page) {
   if (key !== list.key) Object.assign(list, { key, pages: new Map(), asked: new Map() });
   const last = list.asked.get(page);
   const due = !last || (last.version !== version.value && !last.open && Date.now() - last.time >= kAgain);
-  if (last && last.version !== version.value && !due) setTimeout(draw, kAgain);
+  if (last && last.version !== version.value && !due) drawLater(draw);
   if (!due) return;
   const mine = { version: version.value, time: Date.now(), open: true };
   list.asked.set(page, mine);
@@ -103,11 +103,12 @@ const failures = { key: '', groups: [], time: 0, open: false };
 function wantFailures() {
   const key = `${at.value} ${version.value}`;
   if (key === failures.key || failures.open) return;
-  if (Date.now() - failures.time < kAgain) return void setTimeout(draw, kAgain);
+  if (Date.now() - failures.time < kAgain) return drawLater(draw);
   Object.assign(failures, { key, open: true, time: Date.now() });
   ask('failures', { at: at.value }).then(json => { failures.groups = json.groups; }, () => {}).then(() => { failures.open = false; draw(); });
 }
 
+const kMostKinds = 50;  // that are drawn: where each failure has a line of its own there is no end of them
 const kindOf = group => group.result === 'TIMEOUT' ? 'time limit' : group.result === 'REJECTED' ? 'refused' : group.exit > 128 ? `signal ${group.exit - 128}` : `exit code ${group.exit}`;
 
 export function Failures() {
@@ -116,10 +117,11 @@ export function Failures() {
   return html`<section class="failures panel" aria-label="Failures">
     <h2>Failures <small>${all ? `${all.toLocaleString('en')} of ${count(failures.groups.length, 'kind')}` : ''}</small></h2>
     ${!failures.groups.length && html`<p class="note">Nothing has failed.</p>`}
-    <ul tabindex="0" aria-label="Kinds of failures">${failures.groups.map(group => html`<li>
+    <ul tabindex="0" aria-label="Kinds of failures">${failures.groups.slice(0, kMostKinds).map(group => html`<li>
       <div class="first"><b>${group.jobs.toLocaleString('en')}</b> <span class=${stateClass(group.result)}>${kindOf(group)}</span>
         ${mayWrite.value && html`<button class="act" onClick=${() => change('retry', group.named.map(job => job.id))} title=${`holon retry, of ${count(group.named.length, 'job')}`}>Retry these</button>`}</div>
       <code>${group.line || 'nothing was written'}</code>
-      <div class="named">${group.named.slice(0, 6).map(job => html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', job.path); }}>${job.id} ${job.name}</a> `)}${group.jobs > 6 && '…'}</div></li>`)}</ul>
+      <div class="named">${group.named.slice(0, 6).map(job => html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', job.path); }}>${job.id} ${job.name}</a> `)}${group.jobs > 6 && '…'}</div></li>`)}
+      ${failures.groups.length > kMostKinds && html`<li class="note">and ${count(failures.groups.length - kMostKinds, 'other kind')}; the filter <code>failed</code> lists them all</li>`}</ul>
   </section>`;
 }

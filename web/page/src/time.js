@@ -117,12 +117,13 @@ export class TimeView {
     over.addEventListener('pointermove', event => {
       if (!start) return;
       const shift = (start.x - event.clientX) / over.clientWidth * (start.window[1] - start.window[0]);
-      start.moved ||= Math.abs(event.clientX - start.x) > 3;
+      this.dragged = start.moved ||= Math.abs(event.clientX - start.x) > 3;
       if (start.moved) this.show(start.window[0] + shift, start.window[1] + shift);
     });
     over.addEventListener('pointerup', event => {
       if (start && !start.moved && over === this.chart.over) this.click(event);
       start = null;
+      this.dragged = false;
     });
     over.addEventListener('dblclick', () => this.zoom(0));
     over.addEventListener('mouseleave', () => { this.tip.hidden = true; });
@@ -245,7 +246,8 @@ export class TimeView {
     return d.bars.findLast(([top, lanes, x0, x1]) => y >= top && y < top + lanes && px >= x0 - near && px <= x1 + near) || null;
   }
   hover(u) {
-    const { left, top } = u.cursor, bar = left >= 0 && this.barAt(left, top);
+    // What is dragged is looked at, not asked: to place the tip costs a layout of the page.
+    const { left, top } = u.cursor, bar = !this.dragged && left >= 0 && this.barAt(left, top);
     this.tip.hidden = !bar;
     if (!bar) return;
     const d = this.data, [, , x0, x1, kind, index, , n, subject] = bar, time = px => d.from + px * (d.to - d.from) / d.width, lane = bar[0] * d.band;
