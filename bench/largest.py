@@ -65,8 +65,7 @@ class Instance:
         return f"{self.dir}/{name}"
 
     def processor_time(self):
-        with open(f"/proc/{self.broker}/schedstat") as file:
-            return int(file.read().split()[0]) / 1e6
+        return time.clock_gettime((~self.broker << 3) | 2) * 1e3  # clock_getcpuclockid(3): of all its threads
 
     # Until the broker has next to nothing to do.
     def settle(self):

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/piecemeal.hpp"
+
 namespace holon::resource::jobspec {
 namespace {
 
@@ -29,6 +31,7 @@ nlohmann::json scalar_value(const Document& document) {
 }
 
 nlohmann::json value_of(const Document& document) {
+  may_pause();
   switch (document.kind) {
     case Document::Kind::null:
       return nullptr;
