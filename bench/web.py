@@ -3,13 +3,38 @@
 
 What the live page costs: an instance with --jobs N jobs (100,000; a tenth of them is over or runs, the others wait) on 1,000 declared
 nodes that starts and ends some a second; the processor time of its broker without a page, with one, and with --viewers N (50), each with a
-stream of events, and every second the picture of time, the list, the failures and a job of its own; and what the server took for it. With
---browser, a node_modules folder that has puppeteer-core (build/dev/tests/npm/node_modules), also Debian's chromium (web_page.mjs): first
-paint, bytes, from an event to the screen, frames while it is panned and what they are made of, the heap of the tab.
+stream of events, and every second the picture of time, the list, the failures and a job of its own; and what the server took for it. With --browser, a node_modules folder that has
+puppeteer-core, also Debian's chromium: first paint, bytes, the heap of the tab, and how long a frame takes while it is panned.
 """
 import argparse, json, os, re, shutil, socket, statistics, subprocess, sys, tempfile, threading, time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+BROWSER = r"""
+import { createRequire } from 'node:module';
+const [address, modules] = process.argv.slice(-2), puppeteer = createRequire(`${modules}/`)('puppeteer-core');
+const browser = await puppeteer.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--enable-precise-memory-info'], headless: true });
+const page = await browser.newPage();
+let bytes = 0;
+page.on('response', response => { bytes += Number(response.headers()['content-length'] || 0); });
+await page.setViewport({ width: 1280, height: 720 });
+await page.goto(address);
+await page.waitForFunction(() => window.holonTime?.data?.bars.length > 0, { timeout: 60000 });
+const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0].startTime);
+const out = { 'first paint, ms': paint, 'bytes until the picture': bytes };
+await new Promise(done => setTimeout(done, 3000));
+const box = await (await page.$$('.plot .u-over'))[1].boundingBox();
+await page.evaluate(() => { window.frames_ = []; let last = performance.now(); const turn = now => { window.frames_.push(now - last); last = now; requestAnimationFrame(turn); }; requestAnimationFrame(turn); window.holonTime.frames.length = 0; });
+await page.mouse.move(box.x + 500, box.y + 60);
+await page.mouse.down();
+for (let i = 0; i < 240; i++) await page.mouse.move(box.x + 500 - 200 * Math.sin(i / 15), box.y + 60);
+await page.mouse.up();
+const p = (all, share) => all.sort((a, b) => a - b)[Math.floor(all.length * share)];
+const [between, drawing] = await page.evaluate(() => [window.frames_, window.holonTime.frames]);
+Object.assign(out, { frames: between.length, 'between two frames, ms, p50': p(between, .5), 'p95': p(between, .95), 'drawing one, ms, p50': p(drawing, .5), 'drawing, p95': p(drawing, .95), bars: await page.evaluate(() => window.holonTime.data.bars.length) });
+await page.evaluate(() => window.gc?.());
+out['heap of the tab, MB'] = (await page.metrics()).JSHeapUsedSize / 1e6;
+console.log(JSON.stringify(out));
+await browser.close();
+"""
 
 
 class Instance:
@@ -136,9 +161,9 @@ def main():
                   f"{sum(viewer.bytes for viewer in all_of_them) / viewers / asked.seconds / 1024:.0f} KB a second and viewer")
         print(f"server: {memory(web.pid):.0f} MB")
         if asked.browser:
-            stop.set()  # what is measured submits by itself
-            subprocess.run(["node", f"{HERE}/web_page.mjs", said["address"], os.path.realpath(asked.browser), instance.holon, "submit", "--urgency", "0", "true"],
-                           env={**instance.env, "TRACE_NAMES": os.environ.get("TRACE_NAMES", "")}, check=True)
+            ran = subprocess.run(["node", "--input-type=module", "-e", BROWSER, said["address"], os.path.realpath(asked.browser)],
+                                 env={"PATH": "/usr/bin:/bin", "HOME": instance.dir}, text=True, stdout=subprocess.PIPE)
+            print(ran.stdout.strip())
         stop.set()
     finally:
         if web:
