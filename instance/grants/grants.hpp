@@ -50,6 +50,7 @@ class Grants {
   void explain(const transport::Request& request, Time now);
   // "grant.could", from a child.
   void could(const transport::Request& request, Time now) const;
+  Result<msg::GrantHistory> history(std::uint64_t limit) const;
   // The parent has taken this instance for its child, over a new connection.
   void connected() { borrower_.connected(); }
   void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
+#include "cli/options/constraints.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/parser/parser.hpp"
