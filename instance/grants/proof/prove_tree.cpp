@@ -229,7 +229,7 @@ class ReadTree {
 
   // Lengths stay what they are.
   static h::Recorded by_wall_clock(h::Recorded recorded, const ReadInstance& of) {
-    const std::string text = text_of(recorded.entry, 0);
+    const std::string text = instance::text_of(recorded.entry, 0);
     if (auto moved = parse_entry(text, of.history.offset)) recorded.entry = std::move(*moved);
     recorded.time += of.history.offset;
     return recorded;
@@ -243,7 +243,7 @@ class ReadTree {
     breach.what = found.breach.what;
     breach.time = found.time;
     breach.number = at.history.numbers[found.entry];
-    breach.entry = text_of(by_wall_clock(at.history.entries[found.entry], at).entry, 0);
+    breach.entry = instance::text_of(by_wall_clock(at.history.entries[found.entry], at).entry, 0);
     breach.journal = journal_file(at.of.state_dir);
     return breach;
   }
