@@ -68,10 +68,6 @@ Result<Idset> Idset::parse(std::string_view text) {
 }
 
 void Idset::insert(std::uint64_t first, std::uint64_t last) {
-  if (ranges_.empty() || ranges_.back().last + 1 < first) {
-    ranges_.push_back({first, last});
-    return;
-  }
   // Ranges that overlap or touch [first, last] become one.
   auto begin = std::partition_point(ranges_.begin(), ranges_.end(),
                                     [&](const Range& r) { return r.last + 1 < first; });

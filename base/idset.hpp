@@ -25,7 +25,7 @@ class Idset {
   // invalid_argument; where = "character N", from 1.
   static Result<Idset> parse(std::string_view text);
 
-  // REQUIRES: first <= last <= kMax. O(ranges); behind all others O(1).
+  // REQUIRES: first <= last <= kMax. O(ranges).
   void insert(std::uint64_t first, std::uint64_t last);
   void insert(std::uint64_t id) { insert(id, id); }
   // Removes an id; false: it was not in the set. O(ranges).

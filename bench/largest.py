@@ -65,7 +65,8 @@ class Instance:
         return f"{self.dir}/{name}"
 
     def processor_time(self):
-        return time.clock_gettime((~self.broker << 3) | 2) * 1e3  # clock_getcpuclockid(3): of all its threads
+        with open(f"/proc/{self.broker}/schedstat") as file:
+            return int(file.read().split()[0]) / 1e6
 
     # Until the broker has next to nothing to do.
     def settle(self):

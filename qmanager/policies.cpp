@@ -40,23 +40,18 @@ void begin_to_count_usage(Scheduler::State& s, Time now) {
     s.accounts().job_runs(*std::as_const(s.jobs()).find(id));
 }
 
-// Ranks and orders the queue's jobs by its present policy. A job of which nothing changes is only
-// looked at: to change one in a fork is to copy it.
+// Ranks and orders the queue's jobs by its present policy.
 void order_anew(Scheduler::State& s, Queue& queue, Time now) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* const listed = queue.pending.at(slot);
     if (listed == nullptr) continue;
-    const Job& seen = s.jobs().seen(*listed);
-    if (!seen.policy_word && !is_ranked(s.queues(), seen)) continue;
     Job& job = s.jobs().own(*listed);
     job.policy_word.reset();
     if (is_ranked(s.queues(), job)) rank(s, job, now);
   }
   queue.pending.reorder([&](Job* listed) {
-    const Job& seen = s.jobs().seen(*listed);
-    const OrderKey key = key_of(s, seen);
-    if (key != seen.key) s.jobs().own(*listed).key = key;
-    return key;
+    Job& job = s.jobs().own(*listed);
+    return job.key = key_of(s, job);
   });
   renew_keys_aside(s, [&](const Queue& of) { return &of == &queue; });
 }

@@ -39,16 +39,9 @@ void JobChanges::update(const Request& request) {
   const auto ask = transport::unpack<msg::UpdateRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (const auto good = check_number_of(ask->ids); !good) return request.fail(good.error());
-  const auto read = std::make_shared<JobManager::ReadChanges>();
-  const auto step = [this, request, read, ask = std::make_shared<const msg::UpdateRequest>(*ask)] {
-    if (request.done()) return false;
-    if (jobs_.read_changed(*ask, *read, reactor_.now())) return true;
-    if (const auto done = jobs_.update(*ask, reactor_.now(), read.get()); !done)
-      return request.fail(done.error()), false;
-    after_commit_.add([request] { request.reply(pack(msg::Empty{})); });
-    return false;
-  };
-  if (step()) portions_.add(request, step);
+  if (const auto done = jobs_.update(*ask, reactor_.now()); !done)
+    return request.fail(done.error());
+  after_commit_.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 JobChanges::ByRank JobChanges::agents_of(const std::vector<std::uint64_t>& ids) const {

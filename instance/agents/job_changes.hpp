@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "instance/agents/agents.hpp"
-#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "transport/dispatcher.hpp"
@@ -15,13 +14,9 @@ namespace holon::instance {
 
 class JobChanges {
  public:
-  JobChanges(transport::Reactor& reactor, JobManager& jobs, Agents& agents, SlicedWork& portions,
+  JobChanges(transport::Reactor& reactor, JobManager& jobs, Agents& agents,
              AfterCommit& after_commit)
-      : reactor_(reactor),
-        jobs_(jobs),
-        agents_(agents),
-        portions_(portions),
-        after_commit_(after_commit) {}
+      : reactor_(reactor), jobs_(jobs), agents_(agents), after_commit_(after_commit) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
@@ -33,7 +28,6 @@ class JobChanges {
   transport::Reactor& reactor_;
   JobManager& jobs_;
   Agents& agents_;
-  SlicedWork& portions_;
   AfterCommit& after_commit_;
 };
 

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/piecemeal.hpp"
 #include "base/text/nesting.hpp"
 #include "instance/job/array.hpp"
 
@@ -18,7 +17,6 @@ constexpr auto kSchemesOfGraphs = std::to_array<std::string_view>(
     {"after", "afterstart", "afterany", "afterok", "afternotok", "aftercorr"});
 constexpr std::size_t kLongestTaskName = 4096;  // bytes
 constexpr std::uint32_t kMostUrgent = 31;
-constexpr std::size_t kStepsOfSpec = 100;                       // that is read, see may_pause()
 constexpr std::uint64_t kMostOfSpecs = std::uint64_t{1} << 30;  // bytes
 
 tl::unexpected<Error> wrong_at(const char* list, std::size_t place, Errc code, std::string what) {
@@ -54,9 +52,9 @@ Status check_size_of_specs(const msg::GraphRequest& request) {
               "specs");
 }
 
-Result<std::vector<GraphPlan::Spec>> check_specs(const msg::GraphRequest& request,
-                                                 std::vector<ReadSpec> read,
-                                                 const CheckSpec& check) {
+Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request,
+                                                const ReadSpec& read) {
+  if (auto good = check_size_of_specs(request); !good) return tl::unexpected(good.error());
   std::vector<GraphPlan::Spec> specs;
   for (std::size_t i = 0; i < request.specs.size(); ++i) {
     const msg::GraphSpec& asked = request.specs[i];
@@ -65,11 +63,9 @@ Result<std::vector<GraphPlan::Spec>> check_specs(const msg::GraphRequest& reques
           "specs", i, Errc::invalid_argument,
           fmt::format("urgency is {}; accepted are 0 to {}", asked.urgency, kMostUrgent));
     GraphPlan::Spec spec;
-    spec.jobspec = std::move(read[i].jobspec);
+    spec.jobspec = with_environment(asked.jobspec, request);
     spec.urgency = asked.urgency;
-    auto made = std::move(read[i].submission);
-    if (made)
-      if (auto good = check(*made, asked); !good) made = tl::unexpected(good.error());
+    auto made = read(spec.jobspec, asked);
     if (!made && made.error().code == Errc::unsatisfiable) spec.refusal = made.error();
     if (!made && !spec.refusal)
       return wrong_at("specs", i, made.error().code, to_string(made.error()));
@@ -177,29 +173,13 @@ msg::GraphReply GraphPlan::reply() const {
   return reply;
 }
 
-Result<std::vector<ReadSpec>> read_specs(const msg::GraphRequest& request) {
-  if (auto good = check_size_of_specs(request); !good) return tl::unexpected(good.error());
-  std::vector<ReadSpec> specs;
-  for (const msg::GraphSpec& asked : request.specs) {
-    may_pause(kStepsOfSpec);
-    std::string jobspec = with_environment(asked.jobspec, request);
-    auto made = make_submission(jobspec, asked.is_instance);
-    const bool is_job = made.has_value() || made.error().code == Errc::unsatisfiable;
-    specs.push_back({std::move(jobspec), std::move(made)});
-    if (!is_job) break;
-  }
-  return specs;
-}
-
-Result<GraphPlan> plan_graph(const msg::GraphRequest& request, std::vector<ReadSpec> specs,
-                             JobId first, const CheckSpec& check) {
+Result<GraphPlan> plan_graph(const msg::GraphRequest& request, JobId first, const ReadSpec& read) {
   GraphPlan plan;
   plan.user = request.user;
-  auto checked = check_specs(request, std::move(specs), check);
-  if (!checked) return tl::unexpected(checked.error());
-  plan.specs = std::move(*checked);
+  auto specs = read_specs(request, read);
+  if (!specs) return tl::unexpected(specs.error());
+  plan.specs = std::move(*specs);
   plan.end = first;
-  plan.tasks.reserve(request.tasks.size());
   for (std::size_t i = 0; i < request.tasks.size(); ++i) {
     if (auto good = check_task(request, plan, i); !good) return tl::unexpected(good.error());
     const msg::GraphTask& asked = request.tasks[i];

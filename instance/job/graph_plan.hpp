@@ -43,22 +43,13 @@ struct GraphPlan {
   msg::GraphReply reply() const;
 };
 
-// A spec as it was asked for, read: no state of an instance says what it is.
-struct ReadSpec {
-  std::string jobspec;  // whole
-  Result<Submission> submission;
-};
+// Parses the jobspec of a spec, made whole, and checks all that can be wrong with it.
+using ReadSpec =
+    std::function<Result<Submission>(const std::string& jobspec, const msg::GraphSpec& asked)>;
 
-// Reads the specs; those behind one that can be no job are left out. Pauses (may_pause()). Errors:
-// out_of_range: the jobspecs are more than 1 GiB with the environment that each of them gets.
-Result<std::vector<ReadSpec>> read_specs(const msg::GraphRequest& request);
-
-// Checks all that can be wrong with a spec in an instance.
-using CheckSpec = std::function<Status(Submission& spec, const msg::GraphSpec& asked)>;
-
-// Errors: those of the specs and of `check`, and invalid_argument; `where` is "specs/2" or
-// "tasks/7". REQUIRES: there are tasks; `specs` are those of the request.
-Result<GraphPlan> plan_graph(const msg::GraphRequest& request, std::vector<ReadSpec> specs,
-                             JobId first, const CheckSpec& check);
+// Errors: those of `read`, and invalid_argument; `where` is "specs/2" or "tasks/7". out_of_range:
+// the jobspecs are more than 1 GiB with the environment that each of them gets.
+// REQUIRES: there are tasks.
+Result<GraphPlan> plan_graph(const msg::GraphRequest& request, JobId first, const ReadSpec& read);
 
 }  // namespace holon::instance

@@ -171,7 +171,7 @@ struct Journal::State {
   void put_meta(const std::string& key, const std::string& value) {
     SQLite::Statement put(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
     put.bind(1, key);
-    put.bindNoCopy(2, value);  // may be long
+    put.bind(2, value);
     put.exec();
   }
   void count_commit() {

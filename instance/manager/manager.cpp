@@ -200,8 +200,6 @@ void JobManager::end(ActiveJob& job, Time now) {
 
 void JobManager::resources_changed() {
   scheduler_.resources_changed();
-  // Jobs that were cheap to look at may have to be planned anew.
-  budget_ = std::min(budget_, kFirstPass);
   for (const auto& [id, array] : arrays_) hungry_.insert(id);
   dirty_ = true;
 }
@@ -209,8 +207,7 @@ void JobManager::resources_changed() {
 void JobManager::schedule(Time now) {
   if (paused_) return;
   end_preempted(now);
-  const bool settles = settle_dependencies(now);
-  if ((settles || !held_passes_.expired()) && passes_left_out_++ < kMostPassesLeftOut) {
+  if (settle_dependencies(now) && passes_left_out_++ < kMostPassesLeftOut) {
     dirty_ = true;
     return;
   }
@@ -229,12 +226,6 @@ void JobManager::schedule(Time now) {
   wake_ = pass.wake;
   carry_out(pass.decisions, now);
   look_for_hungry_arrays();
-}
-
-std::shared_ptr<void> JobManager::hold_passes() {
-  auto held = held_passes_.lock();
-  if (!held) held_passes_ = held = std::make_shared<bool>();
-  return held;
 }
 
 void JobManager::carry_out(const std::vector<qmanager::Decision>& decisions, Time now) {

@@ -144,29 +144,22 @@ class JobManager {
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: the
   // job can never run here (the refusal keeps a record); exists (another submission had this key).
   // More jobs than are taken in one turn are journalled at once, and taken by take_more().
-  // `read`: what make_submission() says of its jobspec, where that has been asked.
-  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now,
-                                  std::optional<Result<Submission>> read = {});
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
   // Likewise for a grant (SchedulingOptions::grant_to), which nobody else may submit.
   Result<msg::SubmitReply> submit_grant(const msg::SubmitRequest& request, Time now);
   // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
   Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
                                                       Time now) const;
-  // Takes tasks that wait for each other: all are kept in one turn or none. A large graph is kept
-  // whole, and enter_more() enters its tasks in the journal; take_more() then makes the jobs of
-  // each next_intake(). Errors: as of submit(), `where` being the place in the request; a refused
-  // request keeps nothing. REQUIRES: `specs` are read_specs() of the request.
-  Result<msg::GraphReply> submit_graph(msg::GraphRequest request, std::vector<ReadSpec> specs,
-                                       Time now);
-  // Enters some more tasks of the graph whose first task is `first`; false: all are entered.
-  bool enter_more(JobId first);
+  // Takes tasks that wait for each other: all are journalled at once or none; take_more() then
+  // makes the jobs of each next_intake(). Errors: as of submit(), `where` being the place in the
+  // request; a refused request keeps nothing.
+  Result<msg::GraphReply> submit_graph(const msg::GraphRequest& request, Time now);
   // The first id of the next submission whose jobs are not all made; nullopt: there is none.
   std::optional<JobId> next_intake() const;
   // Makes some more jobs of the submission that begins with `first`; false: all are made.
   bool take_more(JobId first, Time now);
   bool all_taken(JobId first) const { return !intakes_.contains(first); }
-  // Of all submissions.
-  bool all_taken() const { return intakes_.empty() && entering_.empty(); }
+  bool all_taken() const { return intakes_.empty(); }  // of all submissions
   // Makes all jobs that were submitted.
   void take_all(Time now);
 
@@ -185,12 +178,7 @@ class JobManager {
   // Changes what jobs ask for, as docs/protocol.md says of `job.update`; all jobs or none. Errors:
   // not_found, denied (a job is over, or has started and more than its limit is to change),
   // invalid_argument, unsatisfiable (a job could then never run, or not end in time).
-  // `read`: what read_changed() has read.
-  struct ReadChanges;
-  Status update(const msg::UpdateRequest& ask, Time now, ReadChanges* read = nullptr);
-  // Makes some more of the jobspecs that an update() will ask for; false: all are made. One that
-  // cannot be made is left for update() to say.
-  bool read_changed(const msg::UpdateRequest& ask, ReadChanges& read, Time now);
+  Status update(const msg::UpdateRequest& ask, Time now);
   // Stops the tasks of running jobs, or continues them; all jobs or none. Errors: not_found, denied
   // (not all tasks of a job run, or it is an instance).
   Status suspend(const std::vector<std::uint64_t>& ids, bool suspend, Time now);
@@ -210,9 +198,6 @@ class JobManager {
   std::function<const std::vector<std::string>&(const std::string& user)> groups_of;
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
-  // While one is held, jobs are changed that all have to be before one of them is started: the
-  // passes of a few turns are left out.
-  std::shared_ptr<void> hold_passes();
   void resources_changed();
   // The scheduler's state was changed: the next turn makes a pass.
   void look_again() { dirty_ = true; }
@@ -411,8 +396,8 @@ class JobManager {
     std::shared_ptr<const Submission> submission;  // the changed one
     Time planned_end = 0;                          // of a running job, once the new limit is taken
   };
-  // Changed submissions, by the present ones, which no others can take the place of meanwhile.
-  using Remade = std::map<std::shared_ptr<const Submission>, std::shared_ptr<const Submission>>;
+  // Changed submissions, by the present ones.
+  using Remade = std::map<const Submission*, std::shared_ptr<const Submission>>;
   Result<std::shared_ptr<const Submission>> remade(const ActiveJob& job,
                                                    const event::JobspecUpdate& update, Time now);
   Status may_change(const ActiveJob& job, const msg::UpdateRequest& ask) const;
@@ -440,9 +425,7 @@ class JobManager {
   Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
   Status check_request(const Submission& submission, std::uint64_t count, const std::string& user,
                        bool is_grant = false) const;
-  Result<msg::SubmitReply> submit_any(const msg::SubmitRequest& request,
-                                      std::optional<Result<Submission>> read, bool is_grant,
-                                      Time now);
+  Result<msg::SubmitReply> submit_any(const msg::SubmitRequest& request, bool is_grant, Time now);
   void know_grant(const ActiveJob& job);
   void forget_grant(const ActiveJob& job);
   Status check_group(const Submission& submission, const std::string& user) const;
@@ -525,25 +508,12 @@ class JobManager {
   ActiveJob& take_in(Intake& intake);
   // Graphs (manager_graph.cpp).
   bool is_in_intake(JobId id) const;
-  Status check_graph_spec(Submission& spec, const msg::GraphSpec& asked, const std::string& user,
-                          Time now) const;
+  Result<Submission> graph_submission(const std::string& jobspec, const msg::GraphSpec& asked,
+                                      const std::string& user, Time now) const;
   Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
   Status choose_ways(GraphPlan& plan, Time now);
   std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
   void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
-  // A graph that is kept whole, and not all entered yet (manager_kept_graph.cpp).
-  struct Entering {
-    GraphPlan plan;
-    std::size_t next = 0;  // the first task that is not entered
-    std::size_t slot = 0;  // of those in which the journal keeps graphs
-    Time taken = 0;        // when it was submitted, as all of its jobs will have been
-  };
-  static bool is_large(const msg::GraphRequest& request);
-  void keep_graph(msg::GraphRequest request, GraphPlan plan, std::vector<std::uint32_t> refused,
-                  Time now);
-  Result<std::optional<Entering>> kept_graph(std::size_t slot, const std::string& text,
-                                             Time now) const;
-  Status enter_kept_graphs(Time now);
 
   Journal& journal_;
   static constexpr std::uint16_t kFirstPass = 256;  // jobs
@@ -560,8 +530,7 @@ class JobManager {
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
   std::map<JobId, std::set<JobId>> grants_;
-  std::map<JobId, Intake> intakes_;     // by the first job of each
-  std::map<JobId, Entering> entering_;  // by the first job of each
+  std::map<JobId, Intake> intakes_;  // by the first job of each
   std::map<JobId, JobArray> arrays_;
   std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()
   std::set<JobId> hungry_;  // arrays of which the scheduler may be given more tasks
@@ -575,7 +544,6 @@ class JobManager {
   bool paused_ = false;
   bool recovering_ = false;            // the scheduler has not been told of pending jobs yet
   std::uint8_t passes_left_out_ = 0;   // in a row, while dependencies are settled
-  std::weak_ptr<void> held_passes_;    // see hold_passes()
   std::uint16_t budget_ = kFirstPass;  // of the next pass
   PassTimes passes_;
   WaitingRoom waiting_;
@@ -588,11 +556,6 @@ class JobManager {
   std::set<std::pair<Time, JobId>> preempted_;  // jobs to give place, by when they are ended
   Orphans orphans_;
   Time last_heard_ = 0;  // when the broker before this one last wrote an event or its clock
-};
-
-struct JobManager::ReadChanges {
-  std::size_t next = 0;  // of the ids
-  Remade made;
 };
 
 }  // namespace holon::instance

@@ -1,10 +1,9 @@
 // The part of the JobManager that takes a graph: tasks that wait for each other, all or none.
 //
-// Everything that could be wrong is checked before anything is kept. Then the graph is journalled:
-// a batch for each run of tasks that share a jobspec, and a short row for each task's own words; a
-// large graph in portions, after it was kept whole (manager_kept_graph.cpp). The jobs are made of
-// these in portions, too (take_more()), in the order of the list, also by a restarted broker. A
-// task that waits for one that is not made yet finds it in its Intake.
+// Everything that could be wrong is checked before anything is kept. Then the graph is journalled
+// in one turn: a batch for each run of tasks that share a jobspec, and a short row for each task's
+// own words; the jobs are made of these in portions (take_more()), in the order of the list, also
+// by a restarted broker. A task that waits for one that is not made yet finds it in its Intake.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,8 +15,6 @@
 
 namespace holon::instance {
 namespace {
-
-constexpr std::size_t kLongestRun = 1'000;  // tasks of one batch: it is entered in one portion
 
 // How many tasks the scheduler is asked about before all are taken: a queue may be limited.
 constexpr std::size_t kAsked = 500;
@@ -38,10 +35,8 @@ bool is_for_good(const Error& error) {
 
 }  // namespace
 
-// Is the job kept and not made yet?
+// Is the job journalled and not made yet?
 bool JobManager::is_in_intake(JobId id) const {
-  for (const auto& [first, graph] : entering_)
-    if (first <= id && id < graph.plan.end && id >= graph.plan.tasks[graph.next].id) return true;
   auto behind = intakes_.upper_bound(id);
   if (behind == intakes_.begin()) return false;
   const Intake& intake = std::prev(behind)->second;
@@ -50,19 +45,24 @@ bool JobManager::is_in_intake(JobId id) const {
 }
 
 // Errors: those of submit(), without a place.
-Status JobManager::check_graph_spec(Submission& spec, const msg::GraphSpec& asked,
-                                    const std::string& user, Time now) const {
-  spec.count = asked.count;
-  if (auto sound = check_request(spec, asked.count, user); !sound) return sound;
-  add_default_limit(spec, now);
-  if (const auto why = too_late(spec, now); !why.empty()) return fail(Errc::unsatisfiable, why);
-  if (!spec.input_tasks.empty())
+Result<Submission> JobManager::graph_submission(const std::string& jobspec,
+                                                const msg::GraphSpec& asked,
+                                                const std::string& user, Time now) const {
+  auto made = make_submission(jobspec, asked.is_instance);
+  if (!made) return made;
+  made->count = asked.count;
+  if (auto sound = check_request(*made, asked.count, user); !sound)
+    return tl::unexpected(sound.error());
+  add_default_limit(*made, now);
+  if (const auto why = too_late(*made, now); !why.empty()) return fail(Errc::unsatisfiable, why);
+  if (!made->input_tasks.empty())
     return fail(Errc::unsupported, "a task of a graph cannot read from a client");
-  if (spec.wishes.immediate)
+  if (made->wishes.immediate)
     return fail(Errc::unsupported, "a task of a graph cannot be one that is to start at once");
-  if (spec.wishes.array && spec.wishes.array->open)
+  if (made->wishes.array && made->wishes.array->open)
     return fail(Errc::unsupported, "an open array cannot be a task of a graph");
-  return check_dependencies(spec);
+  if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
+  return made;
 }
 
 // Asks the scheduler about a task, and leaves it with the scheduler; an array or several equal jobs
@@ -112,22 +112,18 @@ Status JobManager::choose_ways(GraphPlan& plan, Time now) {
   return good;
 }
 
-Result<msg::GraphReply> JobManager::submit_graph(msg::GraphRequest request,
-                                                 std::vector<ReadSpec> specs, Time now) {
+Result<msg::GraphReply> JobManager::submit_graph(const msg::GraphRequest& request, Time now) {
   if (request.tasks.empty() || request.tasks.size() > config_.max_count)
     return fail(Errc::out_of_range,
                 fmt::format("there are {} tasks; accepted are 1 to {} (job.max-count)",
                             request.tasks.size(), config_.max_count));
   const auto before = known_submission(request.key);
   if (!before) return tl::unexpected(before.error());
-  auto plan = plan_graph(request, std::move(specs), *before ? (*before)->first : next_id_,
-                         [&](Submission& spec, const msg::GraphSpec& asked) {
-                           return check_graph_spec(spec, asked, request.user, now);
+  auto plan = plan_graph(request, *before ? (*before)->first : next_id_,
+                         [&](const std::string& jobspec, const msg::GraphSpec& asked) {
+                           return graph_submission(jobspec, asked, request.user, now);
                          });
   if (!plan) return tl::unexpected(plan.error());
-  std::vector<std::uint32_t> refused;  // specs, by now
-  for (std::size_t i = 0; i < plan->specs.size(); ++i)
-    if (plan->specs[i].refusal) refused.push_back(static_cast<std::uint32_t>(i));
   std::uint64_t equal = 0;  // jobs of tasks that are several equal jobs
   for (const auto& task : plan->tasks) {
     const auto& what = *plan->specs[task.spec].submission;
@@ -148,15 +144,8 @@ Result<msg::GraphReply> JobManager::submit_graph(msg::GraphRequest request,
   if (!request.key.empty())
     journal_.add_submit_key(request.key, {plan->tasks.front().id, plan->numbers()});
   next_id_ = plan->end;
-  auto reply = plan->reply();
-  if (is_large(request)) {
-    const JobId first = plan->tasks.front().id;
-    keep_graph(std::move(request), std::move(*plan), std::move(refused), now);
-    enter_more(first);  // those that the scheduler knows
-    return reply;
-  }
   for (std::size_t i = 0; i < plan->tasks.size();) i = accept_run(*plan, i, now);
-  return reply;
+  return plan->reply();
 }
 
 // Accepts the tasks from `begin` on that form one batch. Returns the place behind them.
@@ -168,9 +157,7 @@ std::size_t JobManager::accept_run(GraphPlan& plan, std::size_t begin, Time now)
     return begin + 1;
   }
   std::size_t end = begin + 1;
-  while (end < plan.tasks.size() && end < begin + kLongestRun &&
-         plan.tasks[end].spec == plan.tasks[begin].spec)
-    ++end;
+  while (end < plan.tasks.size() && plan.tasks[end].spec == plan.tasks[begin].spec) ++end;
   Submission shared = *spec.submission;
   shared.first = first;
   shared.count = end - begin;

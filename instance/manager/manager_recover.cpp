@@ -41,7 +41,6 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
     if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)
       enqueue_recovered(*job, now);
   }
-  if (auto entered = enter_kept_graphs(now); !entered) return entered;
   beginning.at(JobId());
   dirty_ = true;
   return {};

@@ -138,13 +138,12 @@ Status JobManager::check_request(const Submission& submission, std::uint64_t cou
   return {};
 }
 
-Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now,
-                                            std::optional<Result<Submission>> read) {
-  return submit_any(request, std::move(read), false, now);
+Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
+  return submit_any(request, false, now);
 }
 
 Result<msg::SubmitReply> JobManager::submit_grant(const msg::SubmitRequest& request, Time now) {
-  return submit_any(request, {}, true, now);
+  return submit_any(request, true, now);
 }
 
 Result<qmanager::Scheduler::Chance> JobManager::chance_of_grant(const msg::SubmitRequest& request,
@@ -161,9 +160,8 @@ Result<qmanager::Scheduler::Chance> JobManager::chance_of_grant(const msg::Submi
   return scheduler_.chance_of(request_of(job), now, kLookedAt);
 }
 
-Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& request,
-                                                std::optional<Result<Submission>> read,
-                                                bool is_grant, Time now) {
+Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& request, bool is_grant,
+                                                Time now) {
   if (auto before = submitted_before(request); !before)
     return tl::unexpected(before.error());
   else if (*before)
@@ -171,7 +169,7 @@ Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& reques
   if (request.urgency > 31)
     return fail(Errc::invalid_argument,
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
-  auto made = read ? std::move(*read) : make_submission(request.jobspec, request.is_instance);
+  auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
   if (auto sound = check_request(*made, request.count, request.user, is_grant); !sound)
     return tl::unexpected(sound.error());
@@ -284,7 +282,6 @@ bool JobManager::take_more(JobId first, Time now) {
 }
 
 void JobManager::take_all(Time now) {
-  while (!entering_.empty()) enter_more(entering_.begin()->first);
   while (!intakes_.empty()) take_more(intakes_.begin()->first, now);
 }
 

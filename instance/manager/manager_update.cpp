@@ -3,8 +3,7 @@
 // A request changes all of its jobs or none: each is checked first; then the scheduler takes them
 // one by one, and what it has taken is taken back if it refuses one; only then is anything written.
 // A changed job has a submission of its own, made of its batch's jobspec and all its updates, which
-// the journal has as events: a restart makes the same one. To make them takes longest, and is done
-// beforehand where a request names many jobs.
+// the journal has as events: a restart makes the same one.
 #include <fmt/core.h>
 
 #include <set>
@@ -17,8 +16,6 @@
 
 namespace holon::instance {
 namespace {
-
-constexpr std::size_t kJobspecsAtOnce = 50;  // jobspecs that are made in one portion
 
 bool changes_schedule(const event::JobspecUpdate& update) {
   return update.limit || update.queue || update.nodes || update.slots;
@@ -76,7 +73,7 @@ Status JobManager::restore_updates(Time now) {
     if (job.life.updates.all == nullptr) continue;
     if (!(job.life.updates == last)) known.clear();
     last = job.life.updates;
-    auto& made = known[job.submission];
+    auto& made = known[job.submission.get()];
     if (made == nullptr) {
       auto again = remade(job, *job.life.updates.all, now);
       if (!again) return tl::unexpected(condemn(id, again.error()));
@@ -141,7 +138,7 @@ Result<JobManager::Change> JobManager::planned_change(JobId id, const msg::Updat
   if (!update) return tl::unexpected(update.error());
   Change change{*job, *update, (*job)->submission};
   if (changes_nothing(*update)) return change;
-  auto& made = known[change.submission];
+  auto& made = known[change.submission.get()];
   if (made == nullptr) {
     auto again = remade(**job, *merged((*job)->life.updates, *update).all, now);
     if (!again)
@@ -207,25 +204,9 @@ void JobManager::write_change(const Change& change, Time now) {
   dirty_ = true;
 }
 
-bool JobManager::read_changed(const msg::UpdateRequest& ask, ReadChanges& read, Time now) {
-  for (std::size_t n = 0; n < kJobspecsAtOnce && read.next < ask.ids.size(); ++n) {
-    const JobId id(ask.ids[read.next++]);
-    const ActiveJob* const job = find(id);
-    if (job == nullptr || array_with(id) != nullptr || !may_change(*job, ask)) return false;
-    const auto update = update_of(ask, *job, shown_path(id));
-    if (!update) return false;
-    if (changes_nothing(*update) || read.made.contains(job->submission)) continue;
-    auto made = remade(*job, *merged(job->life.updates, *update).all, now);
-    if (!made) return false;
-    read.made.emplace(job->submission, std::move(*made));
-  }
-  return read.next < ask.ids.size();
-}
-
-Status JobManager::update(const msg::UpdateRequest& ask, Time now, ReadChanges* read) {
+Status JobManager::update(const msg::UpdateRequest& ask, Time now) {
   if (auto sound = check_update(ask); !sound) return sound;
   Remade known;
-  if (read != nullptr) known = std::move(read->made);
   std::vector<Change> changes;
   for (const auto id : std::set<std::uint64_t>(ask.ids.begin(), ask.ids.end())) {
     if (array_with(JobId(id)) != nullptr)

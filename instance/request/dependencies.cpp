@@ -7,16 +7,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/piecemeal.hpp"
-
 namespace holon::instance {
 namespace {
 
 using nlohmann::json;
 using Scheme = Dependency::Scheme;
 using Verdict = Standing::Verdict;
-
-constexpr std::size_t kStepsOfOne = 4;  // dependency that is read, see may_pause()
 
 constexpr auto kSchemes = std::to_array<std::pair<const char*, Scheme>>({
     {"after", Scheme::after},
@@ -93,7 +89,6 @@ Result<std::vector<Dependency>> read_dependencies(const json& system) {
   const std::string where = "/attributes/system/dependencies";
   if (!list->is_array()) return fail(Errc::invalid_argument, "is no list of dependencies", where);
   for (std::size_t i = 0; i < list->size(); ++i) {
-    may_pause(kStepsOfOne);
     auto one = read_one((*list)[i], fmt::format("{}/{}", where, i));
     if (!one) return tl::unexpected(one.error());
     all.push_back(std::move(*one));

@@ -7,8 +7,6 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/piecemeal.hpp"
-
 namespace holon::instance {
 namespace {
 
@@ -71,7 +69,6 @@ Status take_retry_on(const json& value, const std::string& key, SchedulingOption
 Status take_entries(const json& value, const std::string& key, std::vector<std::string>& entries) {
   if (!value.is_array()) return misfit_wish(key, "a list of strings");
   for (std::size_t i = 0; i < value.size(); ++i) {
-    may_pause();
     const std::string where = key + "/" + std::to_string(i);
     if (auto taken = take_text(value[i], where, entries.emplace_back()); !taken) return taken;
     if (entries.back().find('\0') != std::string::npos)

@@ -8,8 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/piecemeal.hpp"
-#include "instance/job/graph_plan.hpp"
 #include "instance/job/jobspec_update.hpp"
 #include "instance/listing/asked_ids.hpp"
 #include "instance/resources/resources.hpp"
@@ -24,7 +22,6 @@ using transport::unpack;
 
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
 constexpr std::size_t kRangesAtOnce = 200;         // of waiting tasks, in one portion
-constexpr std::size_t kLargeRequest = 64 << 10;    // bytes: it takes some ms to be read
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
 
 template <class Reply>
@@ -39,63 +36,23 @@ std::string note_of_cancel(const msg::CancelRequest& ask) {
 }  // namespace
 
 void JobService::add_to(transport::Dispatcher& dispatcher) {
-  dispatcher.add("submit", [this](const Request& r) { read(r, &JobService::submit); });
-  dispatcher.add("submit.graph", [this](const Request& r) { read(r, &JobService::submit_graph); });
+  dispatcher.add("submit", [this](const Request& r) { submit(r); });
+  dispatcher.add("submit.graph", [this](const Request& r) { submit_graph(r); });
   dispatcher.add("job.extend", [this](const Request& r) { extend(r); });
   dispatcher.add("job.info", [this](const Request& r) { info(r); });
   dispatcher.add("cancel", [this](const Request& r) { cancel(r); });
 }
 
-// What can be read of a request whatever the instance is.
-struct JobService::SubmitRead {
-  explicit SubmitRead(const std::string& payload) : ask(unpack<msg::SubmitRequest>(payload)) {
-    if (ask) submission = make_submission(ask->jobspec, ask->is_instance);
-  }
-  Result<msg::SubmitRequest> ask;
-  std::optional<Result<Submission>> submission;
-  std::int64_t entry = 0;  // of the audit
-};
-struct JobService::GraphRead {
-  explicit GraphRead(const std::string& payload) : ask(unpack<msg::GraphRequest>(payload)) {
-    if (ask) specs = read_specs(*ask);
-  }
-  Result<msg::GraphRequest> ask;
-  Result<std::vector<ReadSpec>> specs;
-  std::int64_t entry = 0;  // of the audit
-};
-
-// Reads a request, in portions if it is large, and takes it in the turn in which all is read. One
-// whose client has gone meanwhile has been promised nothing.
-template <class Read>
-void JobService::read(const Request& request,
-                      void (JobService::*take)(const Request& request, Read read)) {
-  const std::int64_t entry = uses_.audit.last_entry();
-  const auto known = std::make_shared<std::optional<Read>>();
-  const auto all = [known, &payload = request.payload()] { known->emplace(payload); };
-  const auto done = [this, request, take, known, entry] {
-    (*known)->entry = entry;
-    (this->*take)(request, std::move(**known));
-  };
-  if (request.payload().size() < kLargeRequest) return all(), done();
-  const auto work = std::make_shared<Piecemeal>(all);
-  uses_.portions.add(request, [request, work, done] {
-    if (request.done()) return false;
-    if (work->go_on()) return true;
-    done();
-    return false;
-  });
-}
-
-void JobService::submit(const Request& request, SubmitRead read) {
-  auto& ask = read.ask;
+void JobService::submit(const Request& request) {
+  auto ask = unpack<msg::SubmitRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (ask->user.empty()) ask->user = transport::user_of(request.principal());
   if (hooks_.ending())
     return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
-  const auto taken = uses_.jobs.submit(*ask, now(), std::move(read.submission));
+  const auto taken = uses_.jobs.submit(*ask, now());
   if (!taken)
     return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
-  uses_.audit.name_jobs(read.entry, taken->first_id, taken->count);
+  uses_.audit.name_jobs(taken->first_id, taken->count);
   if (ask->is_instance) hooks_.instance_submitted(JobId(taken->first_id));
   const JobId first(taken->first_id);
   if (uses_.jobs.all_taken(first)) return answer_later(uses_.after_commit, request, *taken);
@@ -106,27 +63,24 @@ void JobService::submit(const Request& request, SubmitRead read) {
   });
 }
 
-void JobService::submit_graph(const Request& request, GraphRead read) {
-  auto& ask = read.ask;
+void JobService::submit_graph(const Request& request) {
+  auto ask = unpack<msg::GraphRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (ask->user.empty()) ask->user = transport::user_of(request.principal());
   if (hooks_.ending())
     return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
-  if (!read.specs) return request.fail(read.specs.error());
-  auto taken = uses_.jobs.submit_graph(std::move(*ask), std::move(*read.specs), now());
+  auto taken = uses_.jobs.submit_graph(*ask, now());
   if (!taken)
     return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
   const std::uint64_t first = taken->ids.front(), last = taken->ids.back();
-  uses_.audit.name_jobs(read.entry, first, last - first + 1);
-  const auto reply = std::make_shared<const msg::GraphReply>(std::move(*taken));
-  uses_.portions.add(request, [this, request, first, last, reply] {
-    if (uses_.jobs.enter_more(JobId(first))) return true;
+  uses_.audit.name_jobs(first, last - first + 1);
+  uses_.portions.add(request, [this, request, last, reply = std::move(*taken)] {
     const auto next = uses_.jobs.next_intake();
     if (next && next->value() <= last) {
       uses_.jobs.take_more(*next, now());
       return true;
     }
-    answer_later(uses_.after_commit, request, *reply);
+    answer_later(uses_.after_commit, request, reply);
     return false;
   });
 }

@@ -44,12 +44,8 @@ class JobService {
  private:
   using Request = transport::Request;
   using Ids = std::vector<std::uint64_t>;
-  struct SubmitRead;
-  struct GraphRead;
-  template <class Read>
-  void read(const Request& request, void (JobService::*take)(const Request& request, Read read));
-  void submit(const Request& request, SubmitRead read);
-  void submit_graph(const Request& request, GraphRead read);
+  void submit(const Request& request);
+  void submit_graph(const Request& request);
   void extend(const Request& request);
   void info(const Request& request);
   void cancel(const Request& request);

@@ -1,8 +1,6 @@
 // attributes.cpp - attributes (RFC 14) and constraints (RFC 31).
 #include "resource/jobspec/attributes.hpp"
 
-#include "base/piecemeal.hpp"
-
 namespace holon::resource::jobspec {
 namespace {
 
@@ -35,7 +33,6 @@ Status take_environment(const DocumentPlace& place, Jobspec& into) {
   if (auto ok = place.require_map(); !ok) return ok;
   into.empty_environment = place->items.empty();
   for (std::size_t i = 0; i < place->items.size(); ++i) {
-    may_pause();
     const std::string& name = place->keys[i];
     const DocumentPlace value = place.at(name, place->items[i]);
     if (value->kind == Document::Kind::null) {

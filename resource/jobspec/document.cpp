@@ -4,8 +4,6 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "base/piecemeal.hpp"
-
 namespace holon::resource::jobspec {
 namespace {
 
@@ -31,7 +29,6 @@ nlohmann::json scalar_value(const Document& document) {
 }
 
 nlohmann::json value_of(const Document& document) {
-  may_pause();
   switch (document.kind) {
     case Document::Kind::null:
       return nullptr;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/piecemeal.hpp"
 #include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -70,7 +69,6 @@ void DocumentBuilder::given_twice(const std::string& key, int line) {
 }
 
 bool DocumentBuilder::counted(int line) {
-  may_pause();
   if (!failed_ && ++values_ > most_values_)
     complain("too many values, at most " + std::to_string(most_values_), line);
   return !failed_;

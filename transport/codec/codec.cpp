@@ -12,7 +12,6 @@
 #include <msgpack.hpp>
 #include <stdexcept>
 
-#include "base/piecemeal.hpp"
 #include "base/text/utf8.hpp"
 
 namespace holon::transport {
@@ -27,8 +26,6 @@ class Walk : public msgpack::null_visitor {
  public:
   explicit Walk(std::size_t budget) : budget_(std::min(budget, kMaxElements)) {}
 
-  bool visit_str(const char*, std::uint32_t) { return may_pause(), true; }
-  bool visit_bin(const char*, std::uint32_t) { return may_pause(), true; }
   bool start_array(std::uint32_t size) { return enter(size); }
   bool end_array() { return leave(); }
   bool start_map(std::uint32_t size) { return enter(std::uint64_t{size} * 2); }
@@ -48,7 +45,6 @@ class Walk : public msgpack::null_visitor {
   // All containers together cannot have more elements than there are bytes, nor than a message may
   // have.
   bool enter(std::uint64_t elements) {
-    may_pause();
     claimed_ += elements;
     return ++depth_ <= kMaxDepth && claimed_ <= budget_;
   }
@@ -67,12 +63,6 @@ struct StringSink {
   std::string& text;
   void write(const char* data, std::size_t size) { text.append(data, size); }
 };
-
-// Texts of what is unpacked are those of the message, which outlives it.
-bool stays(msgpack::type::object_type, std::size_t, void*) {
-  may_pause();
-  return true;
-}
 
 // Lengths on the wire have 32 bits; what is longer cannot be sent in one message (Options).
 std::uint32_t length(std::size_t size) {
@@ -200,7 +190,6 @@ std::size_t Value::elements() const {
   return o.via.array.size;
 }
 Value Value::element(std::size_t i) const {
-  may_pause();
   return {object(object_).via.array.ptr + i, field_};
 }
 std::size_t Value::entries() const {
@@ -212,7 +201,6 @@ Value Value::key(std::size_t i) const {
   return {&object(object_).via.map.ptr[i].key, field_};
 }
 Value Value::mapped(std::size_t i) const {
-  may_pause();
   return {&object(object_).via.map.ptr[i].val, field_};
 }
 void Value::refuse(const char* expected) const {
@@ -248,7 +236,7 @@ Status read_message(std::string_view bytes, void (*read)(const Value& root, void
   if (auto good = check_msgpack(bytes); !good) return good;
   try {
     msgpack::zone zone(kUnpackedAtOnce);
-    const msgpack::object root = msgpack::unpack(zone, bytes.data(), bytes.size(), stays);
+    const msgpack::object root = msgpack::unpack(zone, bytes.data(), bytes.size());
     read(Value(&root, ""), out);
     return {};
   } catch (const std::exception& e) {

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
@@ -15,8 +14,7 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
-constexpr std::size_t kMostChanged = 10'000;   // ids of one request
-constexpr std::size_t kChangedAtOnce = 1'000;  // of them, in one portion
+constexpr std::size_t kMostChanged = 10'000;  // ids of one request
 
 }  // namespace
 
@@ -24,13 +22,6 @@ void QueueService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("urgency", [this](const Request& r) { urgency(r); });
   dispatcher.add("queue.gate", [this](const Request& r) { gate(r); });
   dispatcher.add("stats", [this](const Request& r) { stats(r); });
-}
-
-// False: the job has started or is over, which may be so only since a request named it.
-bool QueueService::may_wait(JobId id) const {
-  const ActiveJob* const job = uses_.jobs.find(id);
-  if (job == nullptr) return uses_.jobs.is_active(id);
-  return job->life.state <= JobState::sched || is_array(*job);
 }
 
 void QueueService::urgency(const Request& request) {
@@ -46,21 +37,15 @@ void QueueService::urgency(const Request& request) {
          fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostChanged), "ids"});
   // All jobs or none: check first.
   for (const auto id : ask->ids) {
-    if (may_wait(JobId(id))) continue;
+    const ActiveJob* job = uses_.jobs.find(JobId(id));
+    if (job != nullptr && (job->life.state <= JobState::sched || is_array(*job))) continue;
+    if (job == nullptr && uses_.jobs.is_active(JobId(id))) continue;
     return request.fail(uses_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()).error());
   }
-  const auto step = [this, request, ask = std::make_shared<const msg::UrgencyRequest>(*ask),
-                     next = std::make_shared<std::size_t>(0), held = uses_.jobs.hold_passes()] {
-    for (std::size_t i = 0; i < kChangedAtOnce && *next < ask->ids.size(); ++i) {
-      const JobId id(ask->ids[(*next)++]);
-      const auto set = uses_.jobs.set_urgency(id, ask->urgency, reactor_.now());
-      if (!set && may_wait(id)) return request.fail(set.error()), false;
-    }
-    if (*next < ask->ids.size()) return true;
-    uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
-    return false;
-  };
-  if (step()) uses_.portions.add(request, step);
+  for (const auto id : ask->ids)
+    if (auto set = uses_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()); !set)
+      return request.fail(set.error());
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 void QueueService::gate(const Request& request) {

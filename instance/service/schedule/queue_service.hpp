@@ -1,6 +1,5 @@
 // queue_service.hpp - the requests about queues (msg/queue.hpp).
 #pragma once
-#include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
 #include "instance/manager/queue_gates.hpp"
@@ -19,14 +18,12 @@ class QueueService {
     qmanager::Scheduler& scheduler;
     QueueGates& gates;
     JobManager& jobs;
-    SlicedWork& portions;
     AfterCommit& after_commit;
   };
   QueueService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
-  bool may_wait(JobId id) const;
   void urgency(const transport::Request& request);
   void gate(const transport::Request& request);
   void stats(const transport::Request& request);
