@@ -99,7 +99,9 @@ void Feed::turn() {
       // That a node was drained, or is lost while nothing runs there, is no event.
       if (!resources.under_way && now >= resources.next)
         ask_resources(looked->first, looked->second.resources);
-      if (at->moved != moved && !grants.under_way && now >= grants.next) {
+      // A promise is no event.
+      const bool may_differ = at->moved != moved || now - grants.next > kAtLeast;
+      if (may_differ && !grants.under_way && now >= grants.next) {
         looked->second.moved = at->moved;
         ask_grants(looked->first, looked->second.grants);
       }

@@ -66,8 +66,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.entry = "beta";
   r.exception = "cancel";
   r.waits_for = "resources";
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 57u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x39", 3));  // a map of 57
+  r.extra_cores = r.extra_gpus = 14;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 59u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x3b", 3));  // a map of 59
 }
 
 }  // namespace
