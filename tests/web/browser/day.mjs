@@ -7,9 +7,8 @@ const [address, jobs, pictures, modules] = process.argv.slice(2);
 const { page, check, wait, has, picture, finish } = await look({ modules, pictures });
 const kFaster = 3000;        // than a clock
 const kPatience = 120000;    // ms for a part of the day: other programs may run here
-// Bytes; and a view's worth of elements (900 were seen), which the browser may still hold of what was drawn last. The day draws
-// hundreds of views and 28,800 jobs.
-const kMoreHeap = 3e6, kMoreElements = 2000, kMoreListeners = 250;
+const kMoreHeap = 3e6, kMoreElements = 300, kMoreListeners = 60;  // bytes; what a longer list has
+const kMostKept = 100;       // nodes that are in no document any more
 
 // The page's clock and timers run faster; frames come as ever.
 await page.evaluateOnNewDocument(faster => {
@@ -30,7 +29,8 @@ const state = async () => {
   for (let i = 0; i < 2; i++) await devtools.send('HeapProfiler.collectGarbage');
   const { JSHeapUsedSize, Nodes, JSEventListeners, Documents } = await page.metrics();
   const where = await page.evaluate(() => Object.fromEntries(['.status', '.tree', '.time', '.queue', '.detail', '.failures'].map(region => [region, document.querySelector(region).querySelectorAll('*').length])));
-  return { heap: JSHeapUsedSize, elements: Nodes, listeners: JSEventListeners, documents: Documents, where };
+  const drawn = await page.evaluate(() => { const all = document.createNodeIterator(document); let count = 0; while (all.nextNode()) count++; return count; });
+  return { heap: JSHeapUsedSize, elements: Nodes, kept: Nodes - drawn, listeners: JSEventListeners, documents: Documents, where };
 };
 // Jobs that the list has, or has had: the newest number.
 const newest = () => page.evaluate(() => Math.max(0, ...[...document.querySelectorAll('.space .row:not(.chosen)')].slice(0, 30).map(row => Number(row.innerText.split('\n')[0].replace('/', '')) || 0)));
@@ -64,7 +64,7 @@ await settle();
 await wait('the whole day', jobs => document.querySelector('.space .row').innerText.includes(`${jobs}`) || [...document.querySelectorAll('.space .row')].some(row => row.innerText.includes(`/${jobs}\n`)), jobs);
 // What was drawn a moment ago may not be collected yet; what is kept never is.
 let end = null;
-const isFlat = () => end.heap < warm.heap + kMoreHeap && end.elements < warm.elements + kMoreElements && end.listeners < warm.listeners + kMoreListeners && end.documents <= warm.documents;
+const isFlat = () => end.kept < kMostKept && end.heap < warm.heap + kMoreHeap && end.elements < warm.elements + kMoreElements && end.listeners < warm.listeners + kMoreListeners && end.documents <= warm.documents;
 await until(async () => { end = await state(); return isFlat(); });
 const turns = await page.evaluate(() => window.turns_);
 check('its timers have run', turns > 100, turns);
