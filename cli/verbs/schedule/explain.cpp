@@ -122,7 +122,7 @@ class MoreCores {
     if (asked_++ == 0)
       if (auto advice = GrantAdvice::beside(client_)) advice_ = std::move(*advice);
     if (!advice_) return {};
-    const auto about = advice_->about(client_, job.id);
+    const auto about = client_.explain_grant({job.id});
     return about && about->cores > 0 ? advice_->lines(*about, now) : std::vector<std::string>();
   }
 

@@ -41,10 +41,6 @@ Result<GrantAdvice> GrantAdvice::beside(client::Client& client) {
   return advice;
 }
 
-Result<msg::GrantExplained> GrantAdvice::about(client::Client& client, std::uint64_t job) const {
-  return client.explain_grant({job});
-}
-
 std::string GrantAdvice::chance_in_words(const msg::GrantExplained& about, Time now) const {
   const auto& chance = about.chance;
   if (!about.never.empty()) return fmt::format("{} never has them: {}", above_, about.never);

@@ -20,9 +20,8 @@ class GrantAdvice {
   // tell is left out. Errors: those of Client::status().
   static Result<GrantAdvice> beside(client::Client& client);
 
-  // Asks about a job of that instance. Errors: those of Client::explain_grant().
-  Result<msg::GrantExplained> about(client::Client& client, std::uint64_t job) const;
-  // Sentences, one a line. `now`, as all times: ms of the wall clock.
+  // What that instance has said of a job, in sentences, one a line. `now`, as all times: ms of the
+  // wall clock.
   std::vector<std::string> lines(const msg::GrantExplained& about, Time now) const;
   nlohmann::ordered_json json(const msg::GrantExplained& about) const;
 

@@ -188,18 +188,16 @@ int verb_grant_explain(Invocation& call) {
       .instance(call)
       .json(json)
       .note(
-          "How many cores more are needed is asked of the instance's own scheduler; when they "
-          "could "
-          "come is asked of that of the instance above, with all that waits there. Nothing is "
-          "asked "
-          "for or reserved: holon grant ask does that.")
+          "The instance's own scheduler is asked how many cores more are needed; that of the "
+          "instance above when they could come, with all that waits there. Nothing is asked for or "
+          "reserved: holon grant ask does that.")
       .example("holon grant explain 7", "of the instance that this shell is in");
   if (const auto code = parser.parse(call)) return *code;
   auto selected = connect_to_job(call, id);
   if (!selected) return report(call, "grant explain", selected.error());
   const auto advice = GrantAdvice::beside(selected->client);
   if (!advice) return report(call, "grant explain", advice.error());
-  const auto about = advice->about(selected->client, selected->id);
+  const auto about = selected->client.explain_grant({selected->id});
   if (!about) return report(call, "grant explain", about.error());
   if (json) {
     call.io.out << pretty(advice->json(*about));

@@ -50,6 +50,16 @@ class LiveGrants : public ::testing::Test {
       if (part.source == "extra") return part;
     return {};
   }
+  // A job that has so many cores until the test lets it go.
+  std::uint64_t hold(std::int64_t cores, const std::string& gate,
+                     const std::string& path = "") const {
+    JobOptions options;
+    options.cores = cores;
+    options.duration = 300;
+    const auto job = live.job(live.gated(gate), options, path);
+    live.when_running(job, path);
+    return job;
+  }
   void release() const {
     const auto done = live.call<msg::Empty>("grant.release", msg::GrantRelease{}, "/1");
     EXPECT_TRUE(done) << done.error().what;
@@ -122,11 +132,7 @@ TEST_F(LiveGrants, AChildGetsMoreRunsAWiderJobAndGivesItBack) {
 }
 
 TEST_F(LiveGrants, WhatIsNotFreeIsPromisedAndComesWhenItIs) {
-  JobOptions all;
-  all.cores = 4;
-  all.duration = 300;
-  const auto other = live.job(live.gated("other"), all);
-  live.when_running(other);
+  hold(4, "other");
   const auto answer = ask(2, 60);
   ASSERT_TRUE(answer) << answer.error().what;
   EXPECT_FALSE(answer->is_here);
@@ -274,10 +280,7 @@ TEST_F(LiveGrants, ARecallOutlivesTheBrokersOfBoth) {
 }
 
 TEST_F(LiveGrants, ARecallOfWhatHasNotComeYetCancelsIt) {
-  JobOptions all;
-  all.cores = 4;
-  all.duration = 300;
-  live.when_running(live.job(live.gated("other"), all));
+  hold(4, "other");
   ASSERT_TRUE(ask(2, 60));
   ASSERT_EQ(grants("/1").promised.size(), 1u);
   recall({.child = 1, .reason = "no more today"});
@@ -287,10 +290,7 @@ TEST_F(LiveGrants, ARecallOfWhatHasNotComeYetCancelsIt) {
 }
 
 TEST_F(LiveGrants, APromiseThatIsBrokenIsHeardOfThoughTheChildWasAway) {
-  JobOptions all;
-  all.cores = 4;
-  all.duration = 300;
-  live.when_running(live.job(live.gated("other"), all));
+  hold(4, "other");
   ASSERT_TRUE(ask(2, 60));
   kill_child_broker();
   EXPECT_TRUE(eventually([&] { return grants("/1").promised.size() == 1; })) << "it is told again";
@@ -367,10 +367,7 @@ TEST_F(LiveGrants, TheInstanceAboveShowsWhatAChildHasBeyondItsOwn) {
 }
 
 TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
-  JobOptions own;
-  own.cores = 2;
-  own.duration = 300;
-  live.when_running(live.job(live.gated("own"), own, "/1"), "/1");
+  hold(2, "own", "/1");
   JobOptions narrow;
   narrow.cores = 1;
   narrow.duration = 120;
@@ -388,11 +385,7 @@ TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
   EXPECT_EQ(now.chance.cores, 6);
   EXPECT_TRUE(now.chance.is_planned);
   EXPECT_EQ(now.chance.at, 0) << "now";
-  JobOptions all;
-  all.cores = 4;
-  all.duration = 300;
-  const auto other = live.job(live.gated("other"), all);
-  live.when_running(other);
+  const auto other = hold(4, "other");
   const auto later = explained(waits);
   EXPECT_FALSE(later.chance.is_planned) << "first come, first served, and nothing is reserved";
   EXPECT_EQ(later.chance.room, live.record(other).expiration);
@@ -409,10 +402,7 @@ TEST_F(LiveGrants, SaysWithHowMuchMoreAJobWouldStartAndWhenThatCouldCome) {
 }
 
 TEST_F(LiveGrants, WhoIsAskedAboutAnArrayTellsOfItsNextTask) {
-  JobOptions own;
-  own.cores = 2;
-  own.duration = 300;
-  live.when_running(live.job(live.gated("own"), own, "/1"), "/1");
+  hold(2, "own", "/1");
   JobOptions tasks;
   tasks.system = R"({"holon":{"array":{}}})";
   tasks.duration = 120;
@@ -449,10 +439,7 @@ TEST_F(LiveGrants, AProgramWaitsForAChange) {
 
 // Its journal is lost, and with it what it had asked for, under numbers that are given again.
 TEST_F(LiveGrants, WhatAChildThatBeginsAnewHadAskedForBeforeIsNotItsOwn) {
-  JobOptions all;
-  all.cores = 4;
-  all.duration = 300;
-  live.when_running(live.job(live.gated("other"), all));
+  hold(4, "other");
   ASSERT_TRUE(ask(2, 60));
   const pid_t broker = testing::processes_of(live, "/1").broker;
   const std::string folder = live.status("/1")->state_dir;
