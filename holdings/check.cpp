@@ -1,5 +1,6 @@
 #include "holdings/check.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <set>
@@ -378,12 +379,33 @@ class Replay {
     const Cause why = cause_in(next(at));
     return why.needs && is_in(later_, at, why);
   }
-  // The journal whose next entry comes next: the earliest that is ready, else the earliest.
+  // Does what the next entry of this journal answers stand further on in the other journal?
+  bool waits_for_written(std::size_t at) const {
+    const Cause why = cause_in(next(at));
+    const auto other = other_side(at, why.other);
+    if (!why.needs || !other) return false;
+    const Peer peer = why.other == kParent ? journals_[at].peer : kParent;
+    const auto& entries = journals_[*other].entries;
+    return std::any_of(entries.begin() + std::ptrdiff_t(next_[*other]), entries.end(),
+                       [&](const Recorded& recorded) {
+                         const Cause cause = cause_in(recorded);
+                         return cause.makes == why.needs && cause.other == peer;
+                       });
+  }
+  // The journal whose next entry comes next: the earliest that is ready. Where none is, one of them
+  // answers nothing, and others may wait for what follows that one; which of these has the earlier
+  // time says nothing, for each broker rounds its clock by itself.
   std::optional<std::size_t> earliest() const {
+    if (const auto at = earliest_of([&](std::size_t i) { return ready(i); })) return at;
+    if (const auto at = earliest_of([&](std::size_t i) { return !waits_for_written(i); }))
+      return at;
+    return earliest_of([](std::size_t) { return true; });
+  }
+  template <class Which>
+  std::optional<std::size_t> earliest_of(Which which) const {
     std::optional<std::size_t> best;
-    const auto rank = [&](std::size_t at) { return std::tuple(!ready(at), next(at).time, at); };
     for (std::size_t i = 0; i < journals_.size(); ++i)
-      if (has_next(i) && (!best || rank(i) < rank(*best))) best = i;
+      if (has_next(i) && (!best || next(i).time < next(*best).time) && which(i)) best = i;
     return best;
   }
 

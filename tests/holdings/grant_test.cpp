@@ -466,6 +466,20 @@ TEST(History, AnAnswerToNothingIsNamed) {
   EXPECT_EQ(breach->breach.what, "settled: it answers what the other side has never written");
 }
 
+// The child's answer to the answer is as unfounded, and is a moment older by its clock.
+TEST(History, TheFirstAnswerToNothingIsNamedWhateverTheClocksSay) {
+  Written written;
+  auto& entries = written.journals[1].entries;
+  std::erase_if(entries, [](const Recorded& recorded) {
+    return std::holds_alternative<entry::Released>(recorded.entry);
+  });
+  entries.push_back({entries.back().time, entry::Acked{1}});
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/");
+  EXPECT_EQ(breach->breach.what, "returned: it answers what the other side has never written");
+}
+
 TEST(History, AReleaseThatTheParentHasForgottenIsNamed) {
   Written written;
   written.journals[0].entries.resize(3);  // up to `settled`
