@@ -2,10 +2,8 @@
 // node is lost. browser/moves.mjs looks, and says when the next thing may happen.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <csignal>
-
 #include "msg/resource.hpp"
+#include "tests/instance/agents/lost_agent.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/web/browser/checks.hpp"
 #include "tests/web/browser/web_process.hpp"
@@ -63,11 +61,9 @@ class TwoNodes {
              "submit --name beside -n 2 -t 1h --requires host:" + child_node() + " sleep 3600");
     holon_in(live_, "submit --name elsewhere -n 4 -t 1h sleep 3600");
   }
-  // More often than the supervisor starts it again.
   void lose() const {
-    const int rank = other_node().back() - '0';
+    instance::testing::kill_until_given_up(live_, other_node().back() - '0');
     EXPECT_TRUE(eventually([&] {
-      if (const pid_t agent = live_.agent(rank); agent != 0) kill(agent, SIGKILL);
       const auto now = live_.call<msg::ResourceReply>("resource.list", msg::Empty{});
       return now && now->nodes_down == other_node();
     }));
