@@ -10,7 +10,6 @@
 #include "launch/topology.hpp"
 #include "msg/input.hpp"
 #include "msg/resource.hpp"
-#include "tests/instance/agents/lost_agent.hpp"
 
 namespace holon::instance {
 namespace {
@@ -22,7 +21,6 @@ using testing::eventually;
 using testing::FakeAgent;
 using ::testing::HasSubstr;
 using testing::JobOptions;
-using testing::kill_until_given_up;
 using testing::Live;
 using testing::LoneBroker;
 using testing::read_file;
@@ -218,6 +216,17 @@ TEST(TwoAgents, ACancelledJobEndsOnBoth) {
 
 msg::ResourceReply resources_of(const Live& live) {
   return live.call<msg::ResourceReply>("resource.list", msg::Empty{}).value();
+}
+
+// More often than the supervisor starts it again.
+void kill_until_given_up(const Live& live, int rank) {
+  const auto gives_up = [&] {
+    return read_file(live.dir() + "/state/instance.log").find("giving up") != std::string::npos;
+  };
+  EXPECT_TRUE(eventually([&] {
+    if (const pid_t agent = live.agent(rank); agent != 0) kill(agent, SIGKILL);
+    return gives_up();
+  }));
 }
 
 TEST(TwoAgents, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {

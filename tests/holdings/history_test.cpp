@@ -1,0 +1,209 @@
+// What is found in histories of grants, sound and broken ones, whole and not.
+#include <gtest/gtest.h>
+
+#include "tests/holdings/pair.hpp"
+
+namespace holon::holdings {
+namespace {
+
+struct Written : Pair {
+  std::vector<Journal> journals{
+      {"/", std::nullopt, kParent, {{0, entry::Granted{units("0-7"), kTimeMax}}}},
+      {"/7", 0, kChild, {}}};
+  Time now = 0;
+
+  void write(std::size_t journal, const Turn& turn) {
+    for (const Entry& entry : turn.entries) journals[journal].entries.push_back({++now, entry});
+  }
+  // Gives unit 0, takes it back, and gives it to another child.
+  Written() {
+    const Turn offer = *extend(parent, kChild, {.units = units("0")});
+    parent = *commit(parent, offer);
+    write(0, offer);
+    const Turn taking = receive(child, kParent, offer.sent.front().message, 0);
+    child = *commit(child, taking);
+    write(1, taking);
+    for (const Turn& turn : {receive(parent, kChild, taking.sent.front().message, 0)}) {
+      parent = *commit(parent, turn);
+      write(0, turn);
+    }
+    const Turn giving = *release(child, {.units = units("0")});
+    write(1, giving);
+    const Turn taken = receive(parent, kChild, giving.sent.front().message, 0);
+    parent = *commit(parent, taken);
+    write(0, taken);
+    const Turn clear = *gone(parent, kChild, units("0"));
+    parent = *commit(parent, clear);
+    write(0, clear);
+    write(0, *extend(parent, Peer{8}, {.units = units("0")}));
+  }
+};
+
+TEST(History, ThatIsSoundHasNoBreach) {
+  EXPECT_FALSE(check_history(Written().journals));
+}
+
+TEST(History, ClocksMayDiffer) {
+  Written written;
+  for (Recorded& recorded : written.journals[1].entries) recorded.time += 1000;
+  EXPECT_FALSE(check_history(written.journals));
+}
+
+TEST(History, AUnitGivenBeforeItWasGoneIsNamed) {
+  Written written;
+  auto& entries = written.journals[0].entries;
+  std::erase_if(entries, [](const Recorded& recorded) {
+    return std::holds_alternative<entry::Gone>(recorded.entry);
+  });
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/");
+  EXPECT_EQ(breach->entry, entries.size() - 1);
+  EXPECT_EQ(breach->breach.what, "offered: units that are not free");
+}
+
+TEST(History, AnAnswerToNothingIsNamed) {
+  Written written;
+  written.journals[1].entries.clear();
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 3);
+  EXPECT_EQ(breach->breach.what, "settled: it answers what the other side has never written");
+}
+
+// The child's answer to the answer is as unfounded, and is a moment older by its clock.
+TEST(History, TheFirstAnswerToNothingIsNamedWhateverTheClocksSay) {
+  Written written;
+  auto& entries = written.journals[1].entries;
+  std::erase_if(entries, [](const Recorded& recorded) {
+    return std::holds_alternative<entry::Released>(recorded.entry);
+  });
+  entries.push_back({entries.back().time, entry::Acked{1}});
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/");
+  EXPECT_EQ(breach->breach.what, "returned: it answers what the other side has never written");
+}
+
+TEST(History, AReleaseThatTheParentHasForgottenIsNamed) {
+  Written written;
+  written.journals[0].entries.resize(3);  // up to `settled`
+  written.journals[1].entries.push_back({99, entry::Acked{1}});
+  const auto breach = check_history(written.journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.path, "/7");
+}
+
+// ---- histories that are not whole, or not of one moment
+
+TEST(History, OfAChildWhoseJournalIsNotThereIsTakenForRight) {
+  Written written;
+  written.journals.pop_back();
+  EXPECT_FALSE(check_history(written.journals));
+  Written other;
+  other.journals.erase(other.journals.begin());
+  other.journals[0].parent.reset();
+  EXPECT_FALSE(check_history(other.journals));
+}
+
+TEST(History, WhatTheParentWroteAfterItsJournalWasReadIsNoBreach) {
+  Written written;
+  auto& parent = written.journals[0];
+  // Up to `settled`: the release is taken, and acknowledged, meanwhile.
+  parent.later.assign(parent.entries.begin() + 3, parent.entries.end());
+  parent.entries.resize(3);
+  written.journals[1].entries.push_back({99, entry::Acked{1}});
+  written.journals[1].entries.push_back({99, entry::Asked{}});
+  const auto proven = prove(written.journals);
+  EXPECT_FALSE(proven.breach) << proven.breach->breach.what;
+  EXPECT_EQ(proven.looked_at, (std::vector<std::size_t>{3, 2}));
+  parent.later.clear();
+  ASSERT_TRUE(check_history(written.journals));
+}
+
+TEST(History, BeginsAnewWithTheBookOfItsInstance) {
+  Written written;
+  auto& entries = written.journals[0].entries;
+  entries.push_back({100, entry::Granted{units("0-7"), kTimeMax}});
+  ASSERT_TRUE(check_history(written.journals));
+  entries.back().begins_anew = true;
+  EXPECT_FALSE(check_history(written.journals));
+}
+
+// A parent that begins a child, and gives it unit 4 for `offered` ms; the child takes it for
+// `taken`. Their clocks differ by an hour.
+std::vector<Journal> taken_for(Time offered, Time taken) {
+  constexpr Time kHour = 3'600'000;
+  Extend offer{.op = 1, .from = 0, .units = units("4"), .until = 10 + offered};
+  Extend took = offer;
+  took.until = kHour + 500 + taken;
+  return {
+      {"/",
+       std::nullopt,
+       kParent,
+       {{1, entry::Granted{units("0-7"), kTimeMax}},
+        {2, entry::Began{kChild, units("0-1"), kTimeMax}},
+        {10, entry::Offered{kChild, offer}},
+        {600, entry::Settled{kChild, 1, true}}}},
+      {"/7",
+       0,
+       kChild,
+       {{kHour + 1, entry::Granted{units("0-1"), kTimeMax}}, {kHour + 500, entry::Took{took}}}}};
+}
+
+TEST(History, AChildKeepsNothingForLongerThanItWasOffered) {
+  EXPECT_FALSE(check_history(taken_for(1'000, 1'000)));
+  EXPECT_FALSE(check_history(taken_for(1'000, 400)));
+  const auto breach = check_history(taken_for(1'000, 61'000));
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 6);
+  EXPECT_EQ(breach->breach.path, "/7");
+  EXPECT_EQ(breach->breach.what, "units 4 are taken for 61 s, and were offered for 1 s");
+}
+
+TEST(History, WhatIsAChildsOwnIsNotAskedBack) {
+  auto journals = taken_for(1'000, 1'000);
+  auto& parent = journals[0].entries;
+  parent.push_back({700, entry::AskedBack{kChild, {.op = 2, .units = units("4")}}});
+  EXPECT_FALSE(check_history(journals));
+  parent.push_back({701, entry::AskedBack{kChild, {.op = 3, .units = units("1,4")}}});
+  const auto breach = check_history(journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 5);
+  EXPECT_EQ(breach->breach.what, "units 1 are the own of child 7, and are asked back");
+}
+
+TEST(History, NoJobBeginsOnWhatGoesBackBeforeItsEnd) {
+  auto journals = taken_for(1'000, 1'000);
+  constexpr Time kTaken = 3'600'500;  // by the child's clock, for a second
+  const auto with = [&](Units on, Time begin, Time end) {
+    journals[1].uses = {{JobId(3), std::move(on), begin, end}};
+    return check_history(journals);
+  };
+  EXPECT_FALSE(with(units("0-1,4"), kTaken, kTaken + 1'000));
+  EXPECT_FALSE(with(units("0-1"), kTaken, kTimeMax)) << "its own";
+  EXPECT_FALSE(with(units("4"), kTaken - 1, kTimeMax)) << "another one's, before";
+  const auto breach = with(units("0-1,4"), kTaken, kTaken + 61'000);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 7);
+  EXPECT_EQ(breach->breach.what, "job 3 began on units 4, which go back in 1 s, for 61 s");
+}
+
+TEST(History, EachBrokenInvariantIsNamedByItsNumber) {
+  const auto broken_by = [](Entry entry) {
+    auto journals = taken_for(1'000, 1'000);
+    journals[0].entries.push_back({700, std::move(entry)});
+    const auto breach = check_history(journals);
+    return breach && breach->entry == 4 ? breach->breach.invariant : 0;
+  };
+  EXPECT_EQ(broken_by(entry::Offered{kChild, {.op = 2, .from = 1, .units = units("4")}}), 1);
+  EXPECT_EQ(broken_by(entry::Offered{kChild, {.op = 2, .from = 2, .units = units("5")}}), 2);
+  EXPECT_EQ(broken_by(entry::Settled{kChild, 7, true}), 3);
+  EXPECT_EQ(broken_by(entry::Gone{kChild, units("4")}), 4);
+  EXPECT_EQ(broken_by(entry::Raised{kChild, 2, "silent"}), 8);
+  EXPECT_EQ(broken_by(entry::Offered{kChild, {.op = 2, .from = 1, .units = units("5")}}), 0);
+  EXPECT_STREQ(title_of(4), "actual departure");
+}
+
+}  // namespace
+}  // namespace holon::holdings
