@@ -375,10 +375,6 @@ class Replay {
     if (!other) return why.other != kParent || journals_[at].peer != kParent;
     return why.may_lack && !has_next(*other);
   }
-  bool comes_later(std::size_t at) const {
-    const Cause why = cause_in(next(at));
-    return why.needs && is_in(later_, at, why);
-  }
   // Does what the next entry of this journal answers stand further on in the other journal?
   bool waits_for_written(std::size_t at) const {
     const Cause why = cause_in(next(at));
@@ -391,6 +387,13 @@ class Replay {
                          const Cause cause = cause_in(recorded);
                          return cause.makes == why.needs && cause.other == peer;
                        });
+  }
+  // Was it written after the other journal was read, or behind what is looked at of that one?
+  bool comes_later(std::size_t at) const {
+    const Cause why = cause_in(next(at));
+    const auto other = other_side(at, why.other);
+    return why.needs && (is_in(later_, at, why) ||
+                         (other && is_cut_[*other] && waits_for_written(at)));
   }
   // The journal whose next entry comes next: the earliest that is ready. Where none is, one of them
   // answers nothing, and others may wait for what follows that one; which of these has the earlier

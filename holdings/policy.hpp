@@ -41,9 +41,10 @@ struct Tree {
 
 struct PolicyTerms {
   double margin = 1.1;  // by which a taker must be better off
-  Duration hold = 60;   // a unit that moved rests for so long
-  Duration idle_grace = 30;
-  Duration backoff = 60, longest_backoff = 3600;
+  // ms, as all times of holdings/.
+  Duration hold = 60'000;  // a unit that moved rests for so long
+  Duration idle_grace = 30'000;
+  Duration backoff = 60'000, longest_backoff = 3'600'000;
 };
 
 // ---- shares

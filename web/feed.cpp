@@ -14,6 +14,7 @@ constexpr Duration kAtLeast = 15'000;          // a plan moves on though nothing
 constexpr Duration kShare = 20;                // of the time, one part is spent on asking
 constexpr std::uint64_t kMostTasks = 100'000;  // of an instance whose arrays are drawn task by task
 constexpr Duration kOverlap = 5'000;
+constexpr Duration kRefusedAgain = 3'600'000;  // who may not ask may be given the right
 
 struct ArraysOf {
   std::uint64_t tasks = 0;
@@ -99,7 +100,7 @@ void Feed::turn() {
       // That a node was drained, or is lost while nothing runs there, is no event.
       if (!resources.under_way && now >= resources.next)
         ask_resources(looked->first, looked->second.resources);
-      // A promise is no event.
+      // A promise that is made later than its grant is no event.
       const bool may_differ = at->moved != moved || now - grants.next > kAtLeast;
       if (may_differ && !grants.under_way && now >= grants.next) {
         looked->second.moved = at->moved;
@@ -134,7 +135,8 @@ void Feed::ask_plan(const std::string& path, Poll& poll) {
       [this, path, spans, began, alive = std::weak_ptr(alive_)](const Status& status) {
         if (alive.expired()) return;
         if (status) model_.take_plan(path, std::move(*spans));
-        end(looked_[path].plan, began, kPlanAgain);
+        const bool may_not = !status && status.error().code == Errc::denied;
+        end(looked_[path].plan, began, may_not ? kRefusedAgain : kPlanAgain);
       });
 }
 
@@ -150,24 +152,26 @@ void Feed::ask_resources(const std::string& path, Poll& poll) {
       });
 }
 
-// What has happened meanwhile is asked for with the next turn: it has another number.
+// What has happened meanwhile is asked for with the next turn: it has another number. What could
+// not be asked for stays as it was, and who may not ask for it does not try again.
 void Feed::ask_grants(const std::string& path, Poll& poll) {
   begin(poll);
   const Time began = observer_.reactor().now();
-  const auto end_with = [this, path, began](GrantView grant) {
-    model_.take_grants(path, std::move(grant));
-    end(looked_[path].grants, began, kGrantsAgain);
+  const auto fail_with = [this, path, began](const Error& error) {
+    end(looked_[path].grants, began, error.code == Errc::denied ? kRefusedAgain : kGrantsAgain);
   };
-  const auto ask_history = [this, path, end_with,
+  const auto ask_history = [this, path, began, fail_with,
                             alive = std::weak_ptr(alive_)](const Result<msg::GrantReply>& now) {
     if (alive.expired()) return;
-    if (!now) return end_with({});
-    observer_.ask<msg::GrantHistory>(
-        "grant.history", msg::GrantHistoryRequest{}, path,
-        [end_with, now = *now, alive](const Result<msg::GrantHistory>& history) {
-          if (alive.expired()) return;
-          end_with({now, history ? history->events : std::vector<msg::GrantEvent>()});
-        });
+    if (!now) return fail_with(now.error());
+    observer_.ask<msg::GrantHistory>("grant.history", msg::GrantHistoryRequest{}, path,
+                                     [this, path, began, fail_with, now = *now,
+                                      alive](const Result<msg::GrantHistory>& history) {
+                                       if (alive.expired()) return;
+                                       if (!history) return fail_with(history.error());
+                                       model_.take_grants(path, {now, history->events});
+                                       end(looked_[path].grants, began, kGrantsAgain);
+                                     });
   };
   observer_.ask<msg::GrantReply>("grant.show", msg::Empty{}, path, ask_history);
 }

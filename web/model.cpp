@@ -15,6 +15,13 @@ namespace {
 
 constexpr Time kSecond = 1'000;
 constexpr Time kEndsKept = 300 * kSecond;
+constexpr std::string_view kGrantTo = "grant to ";  // and the child's path: such a job's command
+
+bool is_same(const GrantView& a, const GrantView& b) {
+  return transport::pack(a.now) == transport::pack(b.now) &&
+         transport::pack(msg::GrantHistory{a.history}) ==
+             transport::pack(msg::GrantHistory{b.history});
+}
 
 // "job 7.12 failed (exit code 3): train"; "": nothing that a person follows.
 std::string said_of(const msg::JobEvent& event, const msg::JobRecord& job) {
@@ -153,9 +160,11 @@ void Model::note_move(InstanceView& at, const msg::JobEvent& event, const msg::J
     ++at.moved;
     const auto child = instances_.find(path_of(at.node.path, job.id));
     if (child != instances_.end()) ++child->second.moved;
-  } else if (job.command == "grant" && (event.name == "submit" || event.name == "clean")) {
+  } else if (job.command.starts_with(kGrantTo) &&
+             (event.name == "submit" || event.name == "clean")) {
     ++at.moved;
-    for (const std::string& child : children_of(at.node.path)) ++instances_[child].moved;
+    const auto child = instances_.find(job.command.substr(kGrantTo.size()));
+    if (child != instances_.end()) ++child->second.moved;
   }
 }
 
@@ -227,6 +236,7 @@ void Model::take_grants(const std::string& path, GrantView grant) {
     if (part.grant != 0 && part.source == "extra" && instance_of(part.path) == path)
       found->second.grants[part.grant] =
           std::strtoull(part.path.c_str() + part.path.rfind('/') + 1, nullptr, 10);
+  if (is_same(found->second.grant, grant)) return;
   found->second.grant = std::move(grant);
   found->second.changed = ++version_;
 }
@@ -259,6 +269,7 @@ void Model::forget_old(InstanceView& at) const {
   std::size_t excess = at.jobs.size() - most_ended_;
   for (auto job = at.jobs.begin(); job != at.jobs.end() && excess > 0; --excess)
     job = is_over(job->second) ? at.jobs.erase(job) : std::next(job);
+  std::erase_if(at.grants, [&](const auto& grant) { return !at.jobs.contains(grant.first); });
 }
 
 const msg::JobRecord* Model::job(const std::string& path) const {

@@ -25,7 +25,8 @@ using nlohmann::ordered_json;
 
 constexpr int kLastProven = 8;
 constexpr const char* kOfJobs =
-    "invariant 7 is shown for jobs that are not forgotten and had one limit all the time";
+    "invariant 1 is shown between instances, not for the jobs of one; invariant 7 is shown for jobs "
+    "that are not forgotten and had one limit all the time";
 
 // ---- where it is
 
@@ -101,6 +102,10 @@ void tell(const Io& io, const in::TreeProof& proof) {
   }
   for (const auto& one : proof.instances) tell_instance(io, one, width, now);
   if (proof.breach) return tell_breach(io, *proof.breach, now);
+  if (entries == 0) {
+    io.out << "there is nothing about grants to look at\n";
+    return;
+  }
   std::string words;
   for (int i = 1; i <= kLastProven; ++i)
     words += fmt::format("{}{} ({})", words.empty() ? "" : ", ", i, holdings::title_of(i));

@@ -237,11 +237,12 @@ TEST(GrantHistory, EveryKindOfEntryIsASentence) {
                  R"({"child": 3, "op": 1, "answer": {"is": "stale", "what": {"op": 1}}})"),
             "answered /3: what it gave back came too early");
   EXPECT_EQ(text("/", "recall",
-                 R"({"peer": 3, "recall": {"units": "2-3", "mode": 1, "why": "work",
+                 R"({"peer": 3, "recall": {"units": "2-3", "mode": 2, "why": "work",
                      "by": 1800000000000}})"),
             "2-3 asked back from /3 by " + time + ", what runs there then is ended: work");
-  EXPECT_EQ(text("/3", "recall", R"({"peer": 0, "recall": {"units": "2", "mode": 0, "why": ""}})"),
-            "2 asked back");
+  EXPECT_EQ(text("/3", "recall", R"({"peer": 0, "recall": {"units": "2", "mode": 1, "why": ""}})"),
+            "2 asked back")
+      << "what runs there goes on";
   EXPECT_EQ(text("/3", "drain", R"({"peer": 0, "units": "2"})"), "places nothing more on 2");
   EXPECT_EQ(text("/", "drain", R"({"peer": 3, "units": "2"})"), "/3 places nothing more on 2");
   EXPECT_EQ(text("/3", "took", R"({"extend": {"units": "2"}})"), "took 2");

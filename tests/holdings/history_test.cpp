@@ -121,6 +121,33 @@ TEST(History, WhatTheParentWroteAfterItsJournalWasReadIsNoBreach) {
   ASSERT_TRUE(check_history(written.journals));
 }
 
+// The root was read before its child answered it, and that one before its own child did.
+TEST(History, WhatFollowsWhatIsNotLookedAtAboveIsNotLookedAt) {
+  Book root = *commit({}, {{entry::Granted{units("0-7"), kTimeMax}}, {}, {}}), child, grandchild;
+  std::vector<Journal> journals{
+      {"/", std::nullopt, kParent, {{1, entry::Granted{units("0-7"), kTimeMax}}}},
+      {"/7", 0, kChild, {}},
+      {"/7/3", 1, Peer{3}, {}}};
+  const auto write = [&](Book& book, std::size_t journal, const Turn& turn) {
+    book = *commit(book, turn);
+    for (const Entry& entry : turn.entries) journals[journal].entries.push_back({2, entry});
+    return turn.sent.front().message;
+  };
+  const auto first = write(root, 0, *extend(root, kChild, {.units = units("0")}));
+  const auto taken = write(child, 1, receive(child, kParent, first, 0));
+  const auto passed_on = write(child, 1, *extend(child, Peer{3}, {.units = units("0")}));
+  write(grandchild, 2, receive(grandchild, kParent, passed_on, 0));
+  EXPECT_FALSE(check_history(journals));
+  auto& above = journals[0];
+  above.later.assign(above.entries.begin() + 1, above.entries.end());
+  above.entries.resize(1);
+  const auto proven = prove(journals);
+  EXPECT_FALSE(proven.breach) << proven.breach->breach.what;
+  EXPECT_EQ(proven.looked_at, (std::vector<std::size_t>{1, 0, 0}));
+  above.later.clear();
+  EXPECT_TRUE(check_history(journals));
+}
+
 TEST(History, BeginsAnewWithTheBookOfItsInstance) {
   Written written;
   auto& entries = written.journals[0].entries;

@@ -119,9 +119,9 @@ TEST(Policy, WhoWasRecalledWaitsBeforeItGetsExtraAgain) {
   EXPECT_EQ(at_rest(tree, 99).held, (Held{0, 6, 8}));  // its own it has at once
   EXPECT_EQ(at_rest(tree, 100).held, (Held{0, 0, 14}));
   EXPECT_EQ(backoff_after(0, {}), 0);
-  EXPECT_EQ(backoff_after(1, {}), 60);
-  EXPECT_EQ(backoff_after(3, {}), 240);
-  EXPECT_EQ(backoff_after(99, {}), 3600);
+  EXPECT_EQ(backoff_after(1, {}), 60'000);
+  EXPECT_EQ(backoff_after(3, {}), 240'000);
+  EXPECT_EQ(backoff_after(99, {}), 3'600'000);
 }
 
 TEST(Policy, WhatHasJustMovedRests) {
@@ -155,8 +155,8 @@ TEST(Policy, TermsNest) {
 }
 
 TEST(Policy, IdleExtraGoesBackAfterAWhile) {
-  EXPECT_FALSE(idle_for_too_long(100, 129, {}));
-  EXPECT_TRUE(idle_for_too_long(100, 130, {}));
+  EXPECT_FALSE(idle_for_too_long(100, 30'099, {}));
+  EXPECT_TRUE(idle_for_too_long(100, 30'100, {}));
 }
 
 // ---- constant demands

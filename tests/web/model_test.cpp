@@ -1,4 +1,5 @@
 // What the server knows of a tree, from the parts of its streams.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -93,6 +94,43 @@ TEST(Model, WhatAChildHasBeyondItsOwnIsExtraThereAndLentAbove) {
   EXPECT_EQ(told["instances"][1]["extra"], 3);
 }
 
+// What a child asks for is a job above before it moves, and is asked for from both when it is there
+// and when it is over: a promise or a no is then to be seen.
+TEST(Model, AGrantThatIsAskedForIsLookedAt) {
+  Model model;
+  auto child = running_job(1, 10, "n1");
+  child.is_instance = true;
+  model.take("/", part_with({child, running_job(3, 10, "n1")}, true), 100);
+  model.take("/1", part_with({}, true), 100);
+  model.take("/3", part_with({}, true), 100);
+  const auto moved = [&](const char* path) { return model.find(path)->moved; };
+  const auto above = moved("/"), below = moved("/1"), beside = moved("/3");
+  auto grant = waiting_job(2, 20);
+  grant.command = "grant to /1";
+  auto asked = part_with({grant, waiting_job(4, 20)});
+  asked.events = {{2, 20, "submit", "{}"}, {4, 20, "submit", "{}"}};
+  model.take("/", asked, 100);
+  EXPECT_EQ(moved("/"), above + 1);
+  EXPECT_EQ(moved("/1"), below + 1);
+  asked.events = {{2, 90, "clean", "{}"}};
+  model.take("/", asked, 100);
+  EXPECT_EQ(moved("/1"), below + 2);
+  EXPECT_EQ(moved("/3"), beside);
+}
+
+TEST(Model, OfForgottenGrantsNothingIsKept) {
+  constexpr std::uint64_t kMost = 100;
+  Model model(kMost);
+  model.take("/", part_with({running_job(1, 10, "n1")}, true), 100);
+  for (std::uint64_t id = 2; id < 1'000; ++id) {
+    auto part = part_with({ended_job(id, {20, 30}, "n1"), running_job(1, 10, "n1")});
+    part.events = {{1, 90, "grant-extend", fmt::format(R"({{"grant": {}, "cores": 1}})", id)}};
+    model.take("/", part, 100);
+  }
+  EXPECT_LT(model.find("/")->grants.size(), 2 * kMost);
+  EXPECT_TRUE(model.find("/")->grants.contains(999));
+}
+
 // Otherwise those who look would ask for each other's sake, for ever.
 TEST(Model, WhatIsAsItWasIsNoChange) {
   Model model;
@@ -103,15 +141,25 @@ TEST(Model, WhatIsAsItWasIsNoChange) {
   msg::ResourceReply resources;
   resources.R = R"({"execution": {"nodelist": ["n1"], "R_lite": [{"rank": "0", "children": {}}]}})";
   model.take_resources("/", resources);
+  GrantView grant;
+  msg::GrantPart lent;
+  lent.path = "/1";
+  lent.units = "3";
+  grant.now.given = {lent};
+  grant.history = {{50, "offered", "{}"}};
+  model.take_grants("/", grant);
   const auto version = model.version();
   model.take_plan("/", {span});
   model.take_resources("/", resources);
+  model.take_grants("/", grant);
   EXPECT_EQ(model.version(), version);
   span.begin = 5;
   model.take_plan("/", {span});
   resources.nodes_down = "n1";
   model.take_resources("/", resources);
-  EXPECT_EQ(model.version(), version + 2);
+  grant.history.push_back({60, "settled", "{}"});
+  model.take_grants("/", grant);
+  EXPECT_EQ(model.version(), version + 3);
 }
 
 TEST(Model, AnArrayIsDrawnByItsTasksOnceTheyAreKnown) {

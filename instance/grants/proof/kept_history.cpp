@@ -29,19 +29,21 @@ struct ReadEntries {
   std::string trouble;  // "": all can be read
 };
 
-ReadEntries entries_in(SQLite::Database& db, std::int64_t from) {
+// Up to the first that is missing or makes no sense. In a journal that was made of what could be
+// read of a damaged one there may be some of these by right: what is behind the last of them.
+ReadEntries entries_in(SQLite::Database& db, std::int64_t from, bool is_rebuilt) {
   ReadEntries read;
   if (!db.tableExists("grant_entries")) return read;
   for (const GrantEntry& row : read_grant_entries(db, from)) {
-    if (!read.numbers.empty() && row.number != read.numbers.back() + 1) {
-      read.trouble = fmt::format("entry {} about grants is missing", read.numbers.back() + 1);
-      return read;
-    }
     const auto entry = parse_entry(row.entry, 0);
-    if (!entry) {
+    const bool follows = read.numbers.empty() || row.number == read.numbers.back() + 1;
+    if (!follows)
+      read.trouble = fmt::format("entry {} about grants is missing", read.numbers.back() + 1);
+    else if (!entry)
       read.trouble = fmt::format("entry {}: {}", row.number, to_string(entry.error()));
-      return read;
-    }
+    if (!read.trouble.empty() && !is_rebuilt) return read;
+    if (!read.trouble.empty()) read = {};
+    if (!entry) continue;
     read.entries.push_back({row.time, *entry});
     read.numbers.push_back(row.number);
   }
@@ -83,6 +85,13 @@ class BooksOfARoot {
 void keep_what_has_a_beginning(KeptHistory& history, std::int64_t since) {
   if (history.numbers.empty()) return;
   const std::int64_t first = history.numbers.front();
+  history.begins_again = since > history.numbers.back();
+  if (first > std::max<std::int64_t>(since, 1)) {
+    history.not_kept.push_back(fmt::format("what entry {} follows is not kept", first));
+    history.entries.clear();
+    history.numbers.clear();
+    return;
+  }
   const bool has_first_book = history.path.empty() && first == 1;  // of a root
   if (first > 1)
     history.not_kept.push_back(fmt::format("entries 1 to {} are not kept any more", first - 1));
@@ -107,12 +116,10 @@ void keep_what_has_a_beginning(KeptHistory& history, std::int64_t since) {
 // ---- jobs on what goes back
 
 // When the first of these units was to go back, whenever that was; kTimeMax: never.
-Time earliest_end(const std::vector<h::Recorded>& entries, const h::Units& units) {
+Time earliest_end(const std::vector<h::Extend>& taken, const h::Units& units) {
   Time first = kTimeMax;
-  for (const h::Recorded& recorded : entries)
-    if (const auto* took = std::get_if<he::Took>(&recorded.entry))
-      if (!h::have_none_in_common(took->extend.units, units))
-        first = std::min(first, took->extend.until);
+  for (const h::Extend& extend : taken)
+    if (!h::have_none_in_common(extend.units, units)) first = std::min(first, extend.until);
   return first;
 }
 
@@ -130,7 +137,10 @@ bool has_other_limit_now(SQLite::Database& db, std::int64_t job) {
 
 std::vector<h::Use> uses_in(SQLite::Database& db, const std::vector<h::Recorded>& entries) {
   std::vector<h::Use> uses;
-  if (entries.empty()) return uses;
+  std::vector<h::Extend> taken;
+  for (const h::Recorded& recorded : entries)
+    if (const auto* took = std::get_if<he::Took>(&recorded.entry)) taken.push_back(took->extend);
+  if (taken.empty()) return uses;
   SQLite::Statement q(db, "SELECT job, begin, end, shares FROM allocs ORDER BY begin, job");
   while (q.executeStep()) {
     h::Use use{JobId(static_cast<std::uint64_t>(q.getColumn(0).getInt64())),
@@ -142,7 +152,7 @@ std::vector<h::Use> uses_in(SQLite::Database& db, const std::vector<h::Recorded>
     for (const resource::Share& share : held->shares)
       if (share.amount > 0 && share.uniq_id >= 0)
         use.units.insert(static_cast<std::uint64_t>(share.uniq_id));
-    if (use.end <= earliest_end(entries, use.units)) continue;
+    if (use.end <= earliest_end(taken, use.units)) continue;
     if (!has_other_limit_now(db, q.getColumn(0).getInt64())) uses.push_back(std::move(use));
   }
   return uses;
@@ -162,9 +172,10 @@ Result<KeptHistory> read_history(const JournalCopy& copy) {
     if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return history;
     if (const auto grant = read_grant(*db)) history.path = grant->path;
     history.offset = clock_of_journal(*db).offset();
-    if (const auto when = read_number(*db, kRebuilt))
+    const bool is_rebuilt = read_number(*db, kRebuilt).has_value();
+    if (is_rebuilt)
       history.not_kept.push_back("the journal was made of what could be read of a damaged one");
-    auto read = entries_in(*db, 0);
+    auto read = entries_in(*db, 0, is_rebuilt);
     history.entries = std::move(read.entries);
     history.numbers = std::move(read.numbers);
     if (!read.trouble.empty()) history.damage.push_back(read.trouble);
@@ -180,7 +191,7 @@ Result<std::vector<h::Recorded>> entries_behind(const JournalCopy& copy, std::in
   const std::string file = journal_file(copy.state_dir());
   try {
     const auto db = open_to_read(file);
-    return entries_in(*db, number + 1).entries;
+    return entries_in(*db, number + 1, false).entries;
   } catch (const SQLite::Exception& e) {
     return fail(Errc::invalid_argument, e.what(), file);
   }

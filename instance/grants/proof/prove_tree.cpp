@@ -61,7 +61,8 @@ struct ReadInstance {
   bool is_readable = false;
   KeptHistory history;
   std::vector<h::Recorded> later;
-  std::set<h::Peer> begun, over;  // children, by the journal
+  std::set<h::Peer> begun;       // children, by the journal
+  std::map<h::Peer, Time> over;  // of these, since when, by the wall clock
 };
 
 // Tells the lives of each child apart, in what one journal has of them.
@@ -121,8 +122,9 @@ class ReadTree {
       visit(state_dir + "/children/" + std::to_string(id), at, h::Peer(id));
     for (const h::Peer child : all_[at].begun)
       if (!children.contains(child.value()) && !all_[at].over.contains(child))
-        all_[at].of.trouble.push_back(
-            fmt::format("{} has what this instance gave it, and there is no folder {}/children/{}",
+        all_[at].of.not_kept.push_back(
+            fmt::format("{} has what this instance gave it, and its journal is not here: there is "
+                        "no folder {}/children/{}",
                         path_below(all_[at].of.path, child), state_dir, child.value()));
     if (all_[at].is_readable && all_[at].of.runs && !children.empty()) read_later(all_[at]);
   }
@@ -181,13 +183,18 @@ class ReadTree {
       const Time when = recorded.time + one.history.offset;
       if (one.of.first == 0) one.of.first = when;
       one.of.last = when;
-      if (recorded.begins_anew) one.over = one.begun;
+      if (recorded.begins_anew) all_over(one, when);
       if (const auto* began = std::get_if<he::Began>(&recorded.entry)) {
         one.begun.insert(began->child);
         one.over.erase(began->child);
       }
-      if (const auto* over = std::get_if<he::Over>(&recorded.entry)) one.over.insert(over->child);
+      if (const auto* over = std::get_if<he::Over>(&recorded.entry)) one.over[over->child] = when;
     }
+    if (one.history.begins_again) all_over(one, one.of.last);
+  }
+
+  static void all_over(ReadInstance& one, Time when) {
+    for (const h::Peer child : one.begun) one.over.try_emplace(child, when);
   }
 
   static void read_later(ReadInstance& one) {
@@ -202,10 +209,21 @@ class ReadTree {
     if (!one.parent) return false;
     const ReadInstance& parent = all_[*one.parent];
     if (!parent.is_readable || !one.is_readable || one.history.entries.empty()) return false;
+    if (is_of_another_life(one, parent)) return false;
     if (parent.begun.contains(one.peer) || parent.history.not_kept.empty()) return true;
     one.of.not_kept.push_back(
         fmt::format("what {} had written of it is not kept any more", parent.of.path));
     return false;
+  }
+
+  // The parent has written nothing of a child that began after the one that it knows was over.
+  static bool is_of_another_life(const ReadInstance& one, const ReadInstance& parent) {
+    const auto over = parent.over.find(one.peer);
+    return (over != parent.over.end() && over->second < one.of.first) ||
+           std::any_of(parent.later.begin(), parent.later.end(), [&](const h::Recorded& later) {
+             const auto* ends = std::get_if<he::Over>(&later.entry);
+             return ends != nullptr && ends->child == one.peer;
+           });
   }
 
   h::Journal journal_of(ReadInstance& one) {

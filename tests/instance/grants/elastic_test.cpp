@@ -170,9 +170,12 @@ TEST_F(ElasticChild, RestsAfterARecall) {
   for (int i = 0; i < 4; ++i) live.release(std::to_string(i));
   EXPECT_TRUE(eventually([&] { return cores_of("/1") == 2 && free_of("/") == 4; }));
   EXPECT_TRUE(eventually([&] { return running_in("/1") == 2; }));
+  // Two wait meanwhile, and would be asked for within half a second.
+  EXPECT_EQ(live.wait_one(live.job({"/bin/sleep", "2"})).result, "COMPLETED");
+  EXPECT_EQ(live.jobs(true, false).size(), asked + 1) << "no other grant";
   for (int i = 4; i < 8; ++i) live.release(std::to_string(i));
   EXPECT_TRUE(eventually([&] { return running_in("/1") == 0; }));
-  EXPECT_EQ(live.jobs(true, false).size(), asked) << "no other grant";
+  EXPECT_EQ(live.jobs(true, false).size(), asked + 1);
 }
 
 TEST_F(ElasticChild, RefusesWhatIsMoreThanItMayHave) {
