@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import holon
 
@@ -74,7 +75,7 @@ class Root:
             return int(file.read().split()[0]) / 1e6
 
     def weight(self):
-        """MB, of all processes."""
+        """MiB, of all processes."""
         kib = 0
         for pid, _ in self.processes():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/smaps_rollup") as file:
@@ -119,20 +120,20 @@ def all_ask(options):
         alone, begin = root.weight(), time.monotonic()
         children = root.children(count, 1)
         begun = time.monotonic() - begin
-        asynchronous = [holon.Instance.connect(root.uri, child.path) for child in children]
+        connected = [holon.Instance.connect(root.uri, child.path) for child in children]
         before, begin = root.processor_time(), time.monotonic()
-        pending = [child._loop.start(child._instance.ask_grant()) for child in asynchronous]
-        answers = [one.result() for one in pending]
+        with ThreadPoolExecutor(count) as pool:
+            answers = list(pool.map(lambda child: child.ask_grant(), connected))
         assert all(answer.is_here for answer in answers), answers
         here = time.monotonic() - begin
         heavy = root.weight()
-        for child in asynchronous:
+        for child in connected:
             child.release_grant()
         while any(part.source == "extra" for part in root.instance.grants().given):
             time.sleep(0.01)
         told("all_ask", children=count, begun_s=begun, all_here_s=here, back_s=time.monotonic() - begin - here,
-             broker_ms_a_child=(root.processor_time() - before) / count, mb_a_child=(heavy - alone) / count)
-        for child in asynchronous:
+             broker_ms_a_child=(root.processor_time() - before) / count, mib_a_child=(heavy - alone) / count)
+        for child in connected:
             child.close()
 
 

@@ -7,6 +7,7 @@
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
+#include "msg/grant_command.hpp"
 #include "msg/job_filter.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr Time kSecond = 1'000;
 constexpr Time kEndsKept = 300 * kSecond;
-constexpr std::string_view kGrantTo = "grant to ";  // and the child's path: such a job's command
 
 bool is_same(const GrantView& a, const GrantView& b) {
   return transport::pack(a.now) == transport::pack(b.now) &&
@@ -160,10 +160,10 @@ void Model::note_move(InstanceView& at, const msg::JobEvent& event, const msg::J
     ++at.moved;
     const auto child = instances_.find(path_of(at.node.path, job.id));
     if (child != instances_.end()) ++child->second.moved;
-  } else if (job.command.starts_with(kGrantTo) &&
+  } else if (job.command.starts_with(msg::kGrantTo) &&
              (event.name == "submit" || event.name == "clean")) {
     ++at.moved;
-    const auto child = instances_.find(job.command.substr(kGrantTo.size()));
+    const auto child = instances_.find(job.command.substr(msg::kGrantTo.size()));
     if (child != instances_.end()) ++child->second.moved;
   }
 }

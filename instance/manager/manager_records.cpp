@@ -8,6 +8,7 @@
 #include "instance/basics/text.hpp"
 #include "instance/manager/manager.hpp"
 #include "launch/streams/output.hpp"
+#include "msg/grant_command.hpp"
 
 namespace holon::instance {
 
@@ -84,7 +85,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
   if (r.group.empty()) r.group = group_of(*job.submission, job.life.user);
   if (const JobId child = job.submission->wishes.grant_to; child.value() != 0)
-    r.command = "grant to " + join(path_, child);
+    r.command = std::string(msg::kGrantTo) + join(path_, child);
   if (job.submission->is_instance) add_grants(job, r);
   if (is_array(job)) add_tasks(job, r);
   if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
