@@ -5,7 +5,8 @@
   all_ask   --children (100) children on one node begin, ask for a core each at once, and give it back; processor time of the
             instance above, memory (PSS) of a child
   load      two children of an 8-core node are loaded by turns, two periods of 120 s: done, mean time of a job, fixed and elastic
-  tail      1,024 tasks of unequal length dealt to four children of two cores: until the last, fixed, elastic and in one instance
+  tail      1,024 tasks of unequal length dealt to four children: until the last, with two cores each, with one and up to eight
+            (what a child begins with is its own to its end), and in one instance
 
 The node is made up (--resources) and jobs sleep, so that cores are those of the schedulers and not of this machine. --scale shortens
 lengths and counts. Needs PYTHONPATH (docs/python.md); the machine should be idle.
@@ -164,7 +165,7 @@ def load(options):
 def tail(options):
     count = max(4, int(256 * options.scale))
     lengths = [0.05, 0.1, 0.15, 0.2]  # of the tasks of each child
-    for name, children, cores, conf in (("fixed", 4, 2, []), ("elastic", 4, 2, ["grant.max=8", *ELASTIC]), ("one", 1, 8, [])):
+    for name, children, cores, conf in (("fixed", 4, 2, []), ("elastic", 4, 1, ["grant.max=8", *ELASTIC]), ("one", 1, 8, [])):
         with Root(options.binary, 8) as root:
             instances = root.children(children, cores, conf)
             begin = time.monotonic()
