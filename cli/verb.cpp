@@ -139,8 +139,9 @@ int report(Invocation& call, std::string_view verb, const Error& error) {
     return exit_code_for(error.code);
   }
   const bool has_place = !is_of_the_protocol(error.where) || is_typed(call, error.where);
-  const std::string text = has_place ? to_string(error) : error.what;
-  call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(text));
+  const std::string place = has_place ? printable(error.where) : "";  // others may have written it
+  const std::string text = to_string({error.code, printable_lines(error.what), place});
+  call.io.err << fmt::format("holon {}: {}\n", verb, text);
   return exit_code_for(error.code);
 }
 

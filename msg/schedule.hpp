@@ -51,7 +51,7 @@ struct Explained {
   std::string waits_for;        // as in JobRecord
   std::string resources;        // what it asks for, for display
   std::int64_t limit = 0;       // as asked for
-  std::int64_t t_planned = 0;   // its reservation; 0: it holds none
+  std::int64_t t_planned = 0;   // its reservation or its begin time; 0: neither
   std::int64_t t_room = 0;      // without one: from here on there is room for it; 0: unknown
   std::uint64_t position = 0;   // jobs of its queue that are looked at before it
   std::int64_t considered = 0;  // of `pending` jobs of its queue the last pass looked at so many

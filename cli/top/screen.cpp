@@ -64,9 +64,10 @@ class TopScreen {
 
   void head(const web::InstanceView& at) {
     const auto& node = at.node;
-    std::string first =
-        fmt::format("{} {}  {}  {}, up {}", node.path, printable(node.name), printable(node.policy),
-                    printable(node.health), show_duration(view_.now - node.t_started));
+    const std::string since = show_duration(view_.now - node.t_started);
+    std::string first = fmt::format(
+        "{} {}  {}  {}", node.path, printable(node.name), printable(node.policy),
+        node.health == "up" ? "up " + since : printable(node.health) + ", begun " + since + " ago");
     if (node.expiration > 0)
       first +=
           fmt::format(", {} left", show_duration(std::max<Time>(node.expiration - view_.now, 0)));

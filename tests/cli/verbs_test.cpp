@@ -583,6 +583,10 @@ TEST(Instances, ThatAreNotThereAreSaidSo) {
   unsetenv("HOLON_URI");
   EXPECT_EQ(ran.code, kNoInstance);
   EXPECT_THAT(ran.err, HasSubstr("ipc:///nonexistent/broker: no instance listens there"));
+  setenv("HOLON_URI", "ipc:///nonexistent/\nholon: all is well", 1);
+  const Ran two_lines = run_cli({"jobs"});
+  unsetenv("HOLON_URI");
+  EXPECT_THAT(two_lines.err, HasSubstr("ipc:///nonexistent/?holon: all is well: no instance"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a live instance says about its schedule: explain, plan, windows, at any place of the tree.
 #include <gmock/gmock.h>
 
+#include "instance/basics/clock.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
@@ -8,6 +9,7 @@ namespace holon::instance {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::JobOptions;
 using testing::Live;
 
 const msg::ExplainRequest kAll;
@@ -122,6 +124,21 @@ TEST(Explain, SaysSoOfJobsThatDoNotWaitAndComesInPages) {
   const auto second = live.call<msg::ExplainReply>("explain", ask);
   EXPECT_EQ(second->jobs.size(), 4u);
   EXPECT_FALSE(second->more);
+}
+
+TEST(Explain, TellsTheBeginTimeThatAJobWaitsFor) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto begin = wall_clock_ms() + 3'600'000;
+  JobOptions options;
+  options.system = R"({"dependencies":[{"scheme":"begin-time","value":")" +
+                   std::to_string(begin / 1000) + "\"}]}";
+  msg::ExplainRequest ask;
+  ask.ids = {live.job({"/bin/true"}, options)};
+  const auto reply = live.call<msg::ExplainReply>("explain", ask);
+  ASSERT_TRUE(reply) << reply.error().what;
+  const auto& job = reply->jobs.at(0);
+  EXPECT_EQ(job.reason, "waits for its begin time");
+  EXPECT_NEAR(static_cast<double>(job.t_planned), static_cast<double>(begin), 1000);
 }
 
 TEST(Plan, ShowsWhatRunsAndWhatIsReserved) {

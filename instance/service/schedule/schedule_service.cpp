@@ -124,6 +124,8 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
     about.reason = record->reason.empty() ? "it is ending" : "it is ending: " + record->reason;
   else if (record->t_alloc > 0)
     about.reason = "it has what it needs: " + record->nodelist;
+  else
+    about.t_planned = record->t_estimate;
   if (const ActiveJob* job = uses_.jobs.find(id);
       job != nullptr && job->life.state <= JobState::sched)
     add_cause(uses_.jobs.representative_task(*job), about);

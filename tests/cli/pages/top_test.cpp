@@ -74,7 +74,7 @@ TopView view_of(int width, int height) {
 TEST(TopScreen, HasJobsWithReasonsQueuesAndChildren) {
   const std::string text = text_of(top_screen(top_model(3, 2, 2), view_of(80, 24)));
   for (const char* part :
-       {"/ here  easy  up, up 1h00m", "12 of 16 in use", "INSTANCES  2", "> /100", "QUEUES  2",
+       {"/ here  easy  up 1h00m", "12 of 16 in use", "INSTANCES  2", "> /100", "QUEUES  2",
         "RUNNING  3", "WAITING  2", "the 4 processors it needs", "q: end"})
     EXPECT_THAT(text, HasSubstr(part));
 }
