@@ -28,6 +28,7 @@ import holon
 
 MEASURES = []
 ELASTIC = ["grant.idle=2"]
+HOLD = ["grant.hold=2"]  # of the instance above
 
 
 def measure(function):
@@ -38,12 +39,13 @@ def measure(function):
 class Root:
     """An instance of one node, whose files and processes end with it."""
 
-    def __init__(self, binary, cores):
+    def __init__(self, binary, cores, conf=()):
         self.dir = tempfile.mkdtemp(prefix="holon-elastic-")
         self.holon = f"{self.dir}/holon"  # a name of its own for this instance's processes
         self.env = {"PATH": "/usr/bin:/bin", "HOME": self.dir, "TMPDIR": self.dir, "XDG_RUNTIME_DIR": self.dir}
         shutil.copy(binary, self.holon)
         words = [self.holon, "start", "--bg", "--state-dir", f"{self.dir}/state", "--resources", f"node=1/core={cores}"]
+        words += (word for key in conf for word in ("--conf", key))
         self.uri = subprocess.run(words, env=self.env, check=True, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE).stdout.strip()
         self.instance = holon.Instance.connect(self.uri)
 
@@ -155,7 +157,7 @@ def by_turns(root, children, period, periods):
 def load(options):
     period = 120 * options.scale
     for name, cores, conf in (("fixed", 4, []), ("elastic", 2, ["grant.max=6", *ELASTIC])):
-        with Root(options.binary, 8) as root:
+        with Root(options.binary, 8, HOLD) as root:
             begin = time.monotonic()
             times = by_turns(root, root.children(2, cores, conf), period, 2)
             told("load", tree=name, jobs=len(times), mean_s=statistics.mean(times), p99_s=percentile(times, 0.99), all_s=time.monotonic() - begin)
@@ -166,7 +168,7 @@ def tail(options):
     count = max(4, int(256 * options.scale))
     lengths = [0.05, 0.1, 0.15, 0.2]  # of the tasks of each child
     for name, children, cores, conf in (("fixed", 4, 2, []), ("elastic", 4, 1, ["grant.max=8", *ELASTIC]), ("one", 1, 8, [])):
-        with Root(options.binary, 8) as root:
+        with Root(options.binary, 8, HOLD) as root:
             instances = root.children(children, cores, conf)
             begin = time.monotonic()
             arrays = [instances[i % children].submit_array(["sleep", str(length)], range(count)) for i, length in enumerate(lengths)]

@@ -155,6 +155,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.grant_max, whole(v, 1, 1'000'000'000)); }},
     {"grant.idle", kDuration, "30s",
      [](Config& c, const Value& v) { return store(c.grant_idle, duration(v)); }},
+    {"grant.hold", kDuration, "1m",
+     [](Config& c, const Value& v) { return store(c.grant_hold, duration(v)); }},
     {"job.mpi", "auto, pmi1, pmi2, pmix or none", "auto",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));

@@ -357,6 +357,11 @@ class Scheduler {
   using StartsByHost = std::map<std::string, std::vector<JobId>>;
   Result<StartsByHost> starts_on(const resource::GraphSpec& part, Time end, Time now,
                                  Budget budget) const;
+  // The waiting jobs that would start now, with their hosts, if these jobs were over, whether they
+  // run or wait; only jobs that one pass with the budget looks at. Changes nothing. O(V + what is
+  // held), and that pass. Errors: not_found (one of these jobs).
+  using HostsByJob = std::map<JobId, std::vector<std::string>>;
+  Result<HostsByJob> starts_without(const std::vector<JobId>& over, Time now, Budget budget) const;
   // When a job that is not there would start. `planned`: with all that wait before it; nullopt:
   // that is not planned. `room`: else, from when on there is room for it, whoever else waits.
   struct Chance {

@@ -1,6 +1,6 @@
-// starts_on.cpp - what-if: which jobs would start, were there more nodes, and when one more job
-// would. A pass on a fork that has them tells, so that the answer follows the policy, the limits
-// and the plan as every start does.
+// starts_on.cpp - what-if: which jobs would start, were there more nodes or fewer jobs, and when
+// one more job would. A pass on a fork that has them tells, so that the answer follows the policy,
+// the limits and the plan as every start does.
 #include <set>
 
 #include "qmanager/engine/state.hpp"
@@ -38,6 +38,19 @@ Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& 
     for (std::string& host : fork.state_->plan().machine->hosts_of(start->job))
       if (added.contains(host)) starts[std::move(host)].push_back(start->job);
   }
+  return starts;
+}
+
+Result<Scheduler::HostsByJob> Scheduler::starts_without(const std::vector<JobId>& over, Time now,
+                                                        Budget budget) const {
+  Scheduler fork(state_->fork());
+  for (const JobId job : over)
+    if (!fork.finish(job, now))
+      if (auto done = fork.cancel(job, now); !done) return tl::unexpected(done.error());
+  HostsByJob starts;
+  for (const Decision& decision : fork.step(now, budget).decisions)
+    if (const auto* start = std::get_if<Start>(&decision))
+      starts[start->job] = fork.state_->plan().machine->hosts_of(start->job);
   return starts;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "holdings/book.hpp"
 #include "instance/service/instance.hpp"
 #include "msg/instance.hpp"
 #include "world/seams/timeline.hpp"
@@ -117,6 +118,7 @@ class Checks {
   static std::string held_by(const instance::Instance& core);
 
  private:
+  void tell_recalls_of(const Instance& child, const holdings::Link& link);
   void cut_off(const Task& task, const Instance& instance, const instance::Instance& core,
                const std::string& what);
   bool was_ended_for_return(const msg::JobRecord& record) const;
@@ -144,6 +146,7 @@ class Checks {
   std::map<std::string, Micros> limit_asked_;  // when last, by path
   std::set<std::string> cancel_asked_;         // jobs
   std::set<std::string> ended_below_;          // instances
+  std::map<std::string, std::set<holdings::Op>> recalls_;  // that have been told, by child
   struct Disagreement {
     Micros since = 0, last = 0;
   };

@@ -40,6 +40,7 @@ void Checks::books_of(const Instance& child, const Instance& parent) {
   const auto* above = parent.core();
   if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
   const JobId job = job_of(child);
+  tell_recalls_of(child, link_to(above->grants.book(), job));
   const auto& up = link_to(below->grants.book(), holdings::kParent);
   // One that has lost its journal, and has not said hello, knows of nothing.
   if (up.holdings.empty()) return;
@@ -52,6 +53,14 @@ void Checks::books_of(const Instance& child, const Instance& parent) {
   if (breach)
     machine_.history.violation("grants: {}: {} (invariant {})", breach->path, breach->what,
                                breach->invariant);
+}
+
+// Each once, for the history.
+void Checks::tell_recalls_of(const Instance& child, const holdings::Link& link) {
+  for (const holdings::Recall& recall : link.recalls)
+    if (recalls_[child.path()].insert(recall.op).second)
+      machine_.history.note("{} is to give {} back: {}", child.path(), recall.units.str(),
+                            recall.why);
 }
 
 // As `holon doctor --tree` does.

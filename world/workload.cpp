@@ -54,6 +54,9 @@ void World::act() {
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
   if (has_batch_ && machine_.dice.one_in(15)) return change_provisions();
   if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
+  if (has_rivals_ && instance->is_root() && !machine_.dice.one_in(4))
+    return machine_.dice.one_in(3) && people_.empty() ? submit_instance(*instance)
+                                                      : crowd_an_elastic_child();
   if (machine_.edition >= 7 && machine_.dice.one_in(3)) return move_grant();
   if (!people_.empty() && machine_.dice.one_in(3)) return meddle();
   if (machine_.planted(Plant::early_idle) && !instance->user().empty() && machine_.dice.one_in(10))
@@ -192,6 +195,8 @@ std::vector<std::string> World::conf() {
       "job.grace=1s",
       "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
       "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
+  if (machine_.edition >= 8)
+    all.push_back(fmt::format("grant.hold={}ms", dice.between(0, 3) * dice.between(1, 1'000)));
   if (preempt_mode_.empty()) return all;
   const bool forgets = machine_.planted(Plant::forgotten_rerun);
   all.insert(all.end(), {"queue.default=batch", "queues.batch.preemptible=false",
@@ -213,17 +218,39 @@ void World::submit_instance(Instance& instance) {
   ask.cores = has_nodes_ || has_hosts_ ? dice.between(1, 3)
               : depth(instance) == 1   ? dice.between(3, 5)
                                        : dice.between(1, 3);
+  if (has_rivals_) {  // small ones, that live long
+    ask.command[1] = std::to_string(dice.between(6'000, 15'000));
+    ask.limit = 0;
+    ask.cores = 1;
+  }
   if (has_gpus_ && dice.one_in(2)) ask.gpus = 1;
-  if (machine_.edition >= 7 && dice.one_in(3)) be_elastic(ask);
+  if (machine_.edition >= 7 && (dice.one_in(3) || has_rivals_)) be_elastic(ask);
   submit(instance, ask);
 }
 
 // It asks for more by itself, and gives back what is idle.
 void World::be_elastic(Ask& ask) {
   auto& dice = machine_.dice;
-  const auto most = ask.cores * std::max<std::int64_t>(1, ask.tasks) + dice.between(1, 3);
+  const auto most = ask.cores * std::max<std::int64_t>(1, ask.tasks) +
+                    (has_rivals_ ? dice.between(3, 6) : dice.between(1, 3));
   ask.command.push_back(fmt::format("grant.max={}", most));
   ask.command.push_back(fmt::format("grant.idle={}ms", dice.between(100, 3'000)));
+}
+
+// It gets more jobs than it has cores, and keeps what comes for them while others wait.
+void World::crowd_an_elastic_child() {
+  auto& dice = machine_.dice;
+  std::vector<Instance*> elastic;
+  for (Instance* const instance : up())
+    if (!instance->is_root() && instance->core() != nullptr &&
+        instance->core()->config.grant_max > 0)
+      elastic.push_back(instance);
+  if (elastic.empty()) return;
+  const auto which = dice.between(0, static_cast<std::int64_t>(elastic.size()) - 1);
+  Ask ask;
+  ask.count = static_cast<std::uint64_t>(dice.between(3, 7));
+  ask.command = {"work", std::to_string(dice.between(1'000, 6'000)), "0", "0"};
+  submit(*elastic[static_cast<std::size_t>(which)], ask);
 }
 
 std::string World::jobspec_of(const Ask& ask) const {

@@ -37,7 +37,8 @@ struct Outcome {
 // 6  where batch jobs bring nodes, some are wanted once more when nothing fails any more, and have
 //    nothing to do for long
 // 7  children that ask for more and give it back, and parents that recall it
-inline constexpr int kEdition = 7;
+// 8  what children have got by themselves goes to who waits for it
+inline constexpr int kEdition = 8;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -89,6 +90,7 @@ class World final : public Instances {
   void submit_work(Instance& instance);
   void submit_instance(Instance& instance);
   void be_elastic(Ask& ask);
+  void crowd_an_elastic_child();
   void wish_something(Ask& ask);
   void choose_queue(Ask& ask);
   void change_a_job(Instance& instance);
@@ -233,6 +235,7 @@ class World final : public Instances {
   bool has_faults_ = true, may_lose_power_ = false;
   std::string preempt_mode_;       // of the queue "urgent" of all instances; "": there is none
   bool changes_policies_ = false;  // of the root's queue, while jobs wait
+  bool has_rivals_ = false;        // elastic children have most of the work
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_gpus_ = false;   // beside the cores
   bool has_hosts_ = false;  // three of them, with an agent on each

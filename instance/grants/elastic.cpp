@@ -18,9 +18,17 @@ namespace h = holdings;
 // A look costs some passes of the scheduler: so long between two, and so often what the last took.
 constexpr Duration kLookInterval = 250;  // ms
 constexpr std::int64_t kRestAfterLook = 20;
+// Of what is lacking so much is asked for at once. A grant goes back as a whole, and others who ask
+// at the same time get theirs in between.
+constexpr std::int64_t kPieces = 8;
 constexpr Duration kUnneededFor = 1'000;  // ms, before an ask that nobody waits for is withdrawn
 constexpr Duration kFirstRefusalPause = 1'000,
                    kLongestRefusalPause = 60'000;  // ms, after a refusal
+
+Need piece_of(Need need) {
+  need.most = std::max(need.least, (need.most + kPieces - 1) / kPieces);
+  return need;
+}
 
 }  // namespace
 
@@ -59,7 +67,7 @@ void Elastic::ask(const Need& need, Time now) {
   const auto answered = [this](const Result<msg::GrantAnswer>& answer, Time when) {
     hear(answer, when);
   };
-  const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need), answered, now);
+  const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need, true), answered, now);
   if (!asked) {
     spdlog::info(fmt::format("does not ask for more: {}", asked.error().what));
     return pause(now);
@@ -69,11 +77,15 @@ void Elastic::ask(const Need& need, Time now) {
   spdlog::info(fmt::format("asks for {} to {} cores more", need.least, need.most));
 }
 
-// A promise leaves the ask open. Whether what has come is of use shows later.
+// A promise leaves the ask open. Whether what has come is of use shows later; it is a piece of what
+// was lacking, and the next one is asked for at once.
 void Elastic::hear(const Result<msg::GrantAnswer>& answer, Time now) {
   if (answer && !answer->is_here) return;
   open(std::nullopt);
-  if (answer) return;
+  if (answer) {
+    not_before_ = std::min(not_before_, rested_at_);
+    return;
+  }
   spdlog::info(fmt::format("gets no more: {}", answer.error().what));
   pause(now);
 }
@@ -119,11 +131,13 @@ void Elastic::look(Time now) {
   looked_at_ = passes;
   const std::int64_t begun = monotonic_us();
   const Need lacking = room() > 0 ? uses_.needs.of_all(room(), now) : Need();
-  not_before_ = now + std::max(kLookInterval, kRestAfterLook * (monotonic_us() - begun) / 1'000);
+  const Duration rest = kRestAfterLook * (monotonic_us() - begun) / 1'000;
+  rested_at_ = rest > kLookInterval ? now + rest : now;
+  not_before_ = std::max(now + kLookInterval, rested_at_);
   if (open_)
     withdraw_if_unneeded(lacking.least > 0 && lacking.least >= open_least_, now);
   else if (lacking.most > 0)
-    ask(lacking, now);
+    ask(piece_of(lacking), now);
 }
 
 // ---- giving back

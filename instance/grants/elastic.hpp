@@ -59,6 +59,7 @@ class Elastic {
   std::int64_t open_least_ = 0;         // the fewest cores that it is for; 0: not known
   std::optional<Time> unneeded_since_;  // that ask
   Time not_before_ = 0;                 // the next look
+  Time rested_at_ = 0;                  // the last look's cost is made up for by then
   std::int64_t looked_at_ = 0;          // passes of the scheduler before the last look
   Duration pause_ = 0;                  // after what was refused, or of no use
   std::uint32_t recalls_ = 0;           // of which the last is open, or rested from

@@ -37,7 +37,8 @@ Grants::Grants(Uses uses)
                 }),
       needs_(uses.store, uses.scheduler, uses.jobs),
       elastic_({uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, needs_,
-                borrower_}) {
+                borrower_}),
+      reclaim_({uses.config, uses.store, uses.scheduler, uses.jobs, lender_}) {
   borrower_.has_parent(uses.parent != nullptr);
 }
 
@@ -82,7 +83,8 @@ void Grants::take(const transport::Request& request, Time now) {
 
 std::optional<Time> Grants::turn(Time now) {
   std::optional<Time> next = elastic_.turn(now);
-  for (const auto& other : {lender_.turn(now), borrower_.turn(now)})
+  // What is taken back waits for the lender's next turn, in which it is asked for.
+  for (const auto& other : {reclaim_.turn(now), lender_.turn(now), borrower_.turn(now)})
     if (other) next = next ? std::min(*next, *other) : other;
   answer_waiting();
   return next;
@@ -151,7 +153,7 @@ void Grants::explain(const transport::Request& request, Time now) {
   if (about.cores == 0 || !about.unsaid.empty())
     return uses_.after_commit.add([request, about] { request.reply(transport::pack(about)); });
   const Need need{about.cores, about.cores, about.limit, about.hosts};
-  uses_.parent->ask("grant.could", transport::pack(msg::GrantCould{jobspec_of_ask(need)}),
+  uses_.parent->ask("grant.could", transport::pack(msg::GrantCould{jobspec_of_ask(need, false)}),
                     [request, about](const Result<std::string>& told) mutable {
                       const auto chance = told ? transport::unpack<msg::GrantChance>(*told)
                                                : tl::unexpected<Error>(told.error());

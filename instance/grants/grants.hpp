@@ -9,6 +9,7 @@
 #include "instance/grants/elastic.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/lender.hpp"
+#include "instance/grants/reclaim.hpp"
 #include "instance/tree/parent_link.hpp"
 
 namespace holon::instance {
@@ -76,6 +77,7 @@ class Grants {
   Borrower borrower_;
   Needs needs_;
   Elastic elastic_;
+  Reclaim reclaim_;
   std::list<Waiting> waiting_;
   bool is_lost_ = false;  // the journal was damaged, and what it had of grants makes no sense
 };

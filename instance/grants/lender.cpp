@@ -13,7 +13,9 @@
 #include "instance/basics/text.hpp"
 #include "instance/grants/grant_codec.hpp"
 #include "instance/resources/resources.hpp"
+#include "qmanager/machine/uniform.hpp"
 #include "resource/graph/graph.hpp"
+#include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -30,7 +32,10 @@ constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still t
 // place in an advance reservation, licenses). What is only for the command is passed over.
 constexpr std::array kOfTheCommand = {"cwd", "environment", "job", "shell"};
 constexpr std::array kOfAnAsk = {"duration", "constraints", "holon"};
-constexpr std::array kWishesOfAnAsk = {"immediate", "slots"};
+constexpr const char* kByItself = "by_itself";  // as an elastic child does
+constexpr std::array kWishesOfAnAsk = {"immediate", "slots", kByItself};
+// What a child would like to have waits behind what somebody has submitted here.
+constexpr std::uint32_t kUrgencyByItself = qmanager::kUrgencyDefault - 1;
 constexpr const char* kGroup = "group";  // of whoever asks; the grant is of the child's
 
 template <class Names>
@@ -52,6 +57,12 @@ Status check_ask(const json& system) {
     if (!is_one_of(kWishesOfAnAsk, name) && name != kGroup)
       return fail(Errc::invalid_argument, kAccepted, "/attributes/system/holon/" + name);
   return {};
+}
+
+bool is_by_itself(const std::string& jobspec) {
+  const json spec = json::parse(jobspec, nullptr, false);
+  const json::json_pointer wish(std::string("/attributes/system/holon/") + kByItself);
+  return spec.contains(wish) && spec[wish] == true;
 }
 
 }  // namespace
@@ -191,19 +202,48 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
   if (auto sound = check_ask(asked); !sound) return tl::unexpected(sound.error());
   for (const char* name : kOfTheCommand) asked.erase(name);
   const json here = {{"hostlist", json::array({child.life.place.nodelist})}};
-  asked["constraints"] = asked.contains("constraints")
+  asked["constraints"] = asked.contains("constraints") && asked["constraints"] != here
                              ? json{{"and", json::array({asked["constraints"], here})}}
                              : here;
-  if (asked.contains("holon")) asked["holon"].erase(kGroup);
-  asked["holon"]["grant"] = {{"child", child.id.value()}, {"ask", ask.op}};
+  json grant = {{"child", child.id.value()}, {"ask", ask.op}};
+  if (asked.contains("holon")) {
+    asked["holon"].erase(kGroup);
+    if (asked["holon"].contains(kByItself)) grant[kByItself] = asked["holon"][kByItself];
+    asked["holon"].erase(kByItself);
+  }
+  asked["holon"]["grant"] = std::move(grant);
   asked["job"]["name"] = "grant";
   spec["attributes"] = {{"system", asked}};
   return spec.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
+// What is lent to others comes back, also what this child has: that would not be more than it has.
+// Below the root nothing is impossible: this instance may itself get more.
+Status Lender::can_be_met(const ActiveJob& child, const msg::SubmitRequest& request) const {
+  if (uses_.identity.path != "/") return {};
+  const auto spec = resource::parse_jobspec(request.jobspec);
+  if (!spec) return tl::unexpected(spec.error());
+  const auto& graph = uses_.store.graph();
+  h::Units has = units_in(link_to(uses_.book.book(), child.id), h::State::held);
+  if (has.empty())  // it asks for the first time
+    if (auto own = units_of(graph, *child.allocation)) has = std::move(*own);
+  const UnitCounts all = count_on_nodes_of(graph, has), its = count(graph, has);
+  const std::pair<const char*, std::int64_t> left[] = {{"core", all.cores - its.cores},
+                                                       {"gpu", all.gpus - its.gpus}};
+  for (const auto& [type, most] : left)
+    if (const auto least = qmanager::least_units(*spec, type); least > most)
+      return fail(Errc::unsatisfiable,
+                  fmt::format("asks for {} {}s more; beside what {} has there are {} on its nodes",
+                              least, type, uses_.jobs.path_of(child.id), most));
+  return {};
+}
+
 void Lender::heard(JobId child, const h::Ask& ask, Time now) {
-  const auto request = request_for(*uses_.jobs.find(child), ask);
+  const ActiveJob& its = *uses_.jobs.find(child);
+  const auto request = request_for(its, ask);
   if (!request) return refuse(child, ask.op, to_string(request.error()), now);
+  if (auto possible = can_be_met(its, *request); !possible)
+    return refuse(child, ask.op, possible.error().what, now);
   const auto taken = uses_.jobs.submit_grant(*request, now);
   if (!taken) refuse(child, ask.op, taken.error().what, now);
 }
@@ -212,8 +252,10 @@ Result<msg::GrantChance> Lender::could(JobId child, const msg::GrantCould& what,
   if (!is_child(child))
     return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
                 "child");
-  const auto request = request_for(*uses_.jobs.find(child), {.jobspec = what.jobspec});
+  const ActiveJob& its = *uses_.jobs.find(child);
+  const auto request = request_for(its, {.jobspec = what.jobspec});
   if (!request) return tl::unexpected(request.error());
+  if (auto possible = can_be_met(its, *request); !possible) return tl::unexpected(possible.error());
   const auto found = uses_.jobs.chance_of_grant(*request, now);
   if (!found) return tl::unexpected(found.error());
   const auto& clock = uses_.jobs.clock();
@@ -232,6 +274,7 @@ Result<msg::SubmitRequest> Lender::request_for(const ActiveJob& child, const h::
   msg::SubmitRequest request;
   request.jobspec = std::move(*spec);
   request.user = child.life.user;
+  if (is_by_itself(ask.jobspec)) request.urgency = kUrgencyByItself;
   // A child that knows nothing of the one before it begins to count anew.
   request.key = fmt::format("grant {} {} {} {}", child.id.value(), child.life.retries,
                             uses_.children.epoch_of(child.id), ask.op);
@@ -275,10 +318,13 @@ void Lender::close(JobId child, const std::set<JobId>& grants, Time now) {
   for (const JobId id : grants) {
     const ActiveJob* grant = uses_.jobs.find(id);
     if (grant == nullptr) continue;
-    if (grant->life.holds_resources)
-      uses_.jobs.grant_ends(id, "", now);
-    else if (is_pending(grant->life.state))
+    const bool is_over = grant->life.started || grant->life.state == JobState::cleanup;
+    if (!is_over) {
       uses_.jobs.raise(id, "cancel", "the instance that asked for it is over", now);
+      at(now);  // one that got its place in this turn still has to leave it
+    } else if (grant->life.holds_resources) {
+      uses_.jobs.grant_ends(id, "", now);
+    }
   }
 }
 
@@ -419,6 +465,22 @@ Status Lender::recall(const msg::GrantRecall& what, Time now) {
                       what.kill ? h::RecallMode::kill : h::RecallMode::drain, what.reason};
   for (const JobId id : all) take_back(child, id, wanted, now);
   return {};
+}
+
+bool Lender::is_going_back(JobId child, const ActiveJob& grant) const {
+  if (grant.life.state == JobState::cleanup || grant.life.preemption.by != 0) return true;
+  const auto units = units_of(uses_.store.graph(), *grant.allocation);
+  const auto link = uses_.book.book().links.find(child);
+  if (!units || link == uses_.book.book().links.end()) return false;
+  return !h::have_none_in_common(to_clear(link->second), *units) ||
+         std::any_of(link->second.recalls.begin(), link->second.recalls.end(),
+                     [&](const h::Recall& recall) {
+                       return !h::have_none_in_common(recall.units, *units);
+                     });
+}
+
+void Lender::give_way(JobId child, JobId grant, const std::string& why, Time now) {
+  take_back(child, grant, {now, h::RecallMode::drain, why}, now);
 }
 
 // What the child does not have yet is cancelled: it comes back when it has arrived, without force.

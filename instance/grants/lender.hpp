@@ -54,6 +54,10 @@ class Lender {
   // "grant.recall". Errors: not_found (nothing to recall), busy (what is to be ended by force is on
   // its way to the child).
   Status recall(const msg::GrantRecall& what, Time now);
+  // The child is to give this grant back as its jobs there end.
+  void give_way(JobId child, JobId grant, const std::string& why, Time now);
+  // Is the grant, which holds resources, on its way back, or to end for another job?
+  bool is_going_back(JobId child, const ActiveJob& grant) const;
   // Ends the children of whose grants the journal does not tell any more.
   void lose_all(Time now);
   // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
@@ -79,6 +83,8 @@ class Lender {
   void refuse(JobId child, holdings::Op ask, const std::string& why, Time now);
   Result<msg::SubmitRequest> request_for(const ActiveJob& child, const holdings::Ask& ask) const;
   Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
+  // Errors: unsatisfiable (its nodes do not have as much beside what the child has).
+  Status can_be_met(const ActiveJob& child, const msg::SubmitRequest& request) const;
   bool is_child(JobId child) const;
   void close(JobId child, const std::set<JobId>& grants, Time now);
   void look_after(JobId child, const ActiveJob& grant, Time now);

@@ -77,11 +77,12 @@ std::string hosts_in(const qmanager::Scheduler::StartsByHost& starts, const Mean
 
 }  // namespace
 
-std::string jobspec_of_ask(const Need& need) {
+std::string jobspec_of_ask(const Need& need, bool by_itself) {
   nlohmann::json system = {{"duration", static_cast<double>(need.limit) / 1'000},
                            {"constraints", {{"hostlist", {need.hosts}}}}};
   if (need.most > need.least)
-    system["holon"] = {{"slots", fmt::format("{}-{}", need.least, need.most)}};
+    system["holon"]["slots"] = fmt::format("{}-{}", need.least, need.most);
+  if (by_itself) system["holon"]["by_itself"] = true;
   const nlohmann::json core = {{"type", "core"}, {"count", 1}};
   const nlohmann::json slot = {
       {"type", "slot"}, {"count", need.least}, {"label", "task"}, {"with", {core}}};

@@ -23,8 +23,8 @@ struct Need {
   std::string hosts{};               // on which they would start
 };
 
-// The jobspec of an ask for this.
-std::string jobspec_of_ask(const Need& need);
+// The jobspec of an ask for this; `by_itself`: nobody has asked this instance to ask.
+std::string jobspec_of_ask(const Need& need, bool by_itself);
 
 // Tells needs; each is found anew.
 class Needs {

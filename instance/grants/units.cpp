@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,21 @@ UnitCounts count(const ResourceGraph& graph, const holdings::Units& units) {
   for (const std::uint64_t unit : units.ids())
     if (const auto v = find_unit(graph, unit))
       ++(graph.type_name(*v) == "gpu" ? counts.gpus : counts.cores);
+  return counts;
+}
+
+UnitCounts count_on_nodes_of(const ResourceGraph& graph, const holdings::Units& units) {
+  std::set<VertexId> nodes;
+  for (const std::uint64_t unit : units.ids()) {
+    auto v = find_unit(graph, unit);
+    while (v && graph.type_name(*v) != "node" && graph.parent(*v) != resource::kNoVertex)
+      v = graph.parent(*v);
+    if (v) nodes.insert(*v);
+  }
+  UnitCounts counts;
+  for (const VertexId node : nodes)
+    for (const VertexId below : graph.subtree(node))
+      if (is_unit(graph, below)) ++(graph.type_name(below) == "gpu" ? counts.gpus : counts.cores);
   return counts;
 }
 

@@ -26,6 +26,8 @@ struct UnitCounts {
 };
 // Units that are not in the graph do not count.
 UnitCounts count(const resource::ResourceGraph& graph, const holdings::Units& units);
+// Of all units on the nodes that have some of these. O(what these nodes have).
+UnitCounts count_on_nodes_of(const resource::ResourceGraph& graph, const holdings::Units& units);
 
 // A grant (grant_jgf) names nodes by ranks of its own: the part with the ranks of `graph`, which
 // was granted from the same instance before. Errors: not_found (a node that is not in `graph`).

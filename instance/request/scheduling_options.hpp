@@ -57,6 +57,7 @@ struct SchedulingOptions {
   // Submitted by the instance itself (instance/grants) for the child's ask of that number.
   JobId grant_to;  // 0: it is no grant
   std::uint64_t ask = 0;
+  bool by_itself = false;  // no person has asked for it: an elastic child has
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".

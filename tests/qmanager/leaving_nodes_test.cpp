@@ -204,6 +204,25 @@ TEST(LeavingNodes, WhatWouldStartOnMoreOfThemIsAskedWithoutAnyChange) {
   EXPECT_TRUE(world->starts_on(more, 1, 1, {})->empty()) << "they would be gone at once";
 }
 
+TEST(LeavingNodes, WhatWouldStartWithoutSomeJobsIsAskedWithoutAnyChange) {
+  LeavingNodes world("node=2/core=2", "easy");
+  world.submit(1, 2, 50);
+  world.submit(2, 2, 50);
+  world->step(0);
+  world.submit(3, 2, 100);
+  world.submit(4, 2, 100);
+  world.submit(5, 2, 100);
+  world->step(1);
+  const auto starts = world->starts_without({JobId{2}, JobId{3}}, 1, {});
+  ASSERT_TRUE(starts) << starts.error().what;
+  EXPECT_EQ(*starts, (Scheduler::HostsByJob{{JobId{4}, {"node0"}}}));
+  EXPECT_TRUE(world->starts_without({}, 1, {})->empty());
+  EXPECT_EQ(world->starts_without({JobId{9}}, 1, {}).error().code, Errc::not_found);
+  EXPECT_EQ(world->running(), 2U);
+  EXPECT_EQ(world->pending(), 3U);
+  world->check_invariants();
+}
+
 TEST(LeavingNodes, WhenAJobThatIsNotThereWouldStartIsAskedWithoutAnyChange) {
   LeavingNodes world("node=1/core=4", "easy");
   world.submit(1, 2, 50);

@@ -239,6 +239,19 @@ TEST_F(FirstSixty, HaveUsersWithAnInstanceEachThatEndsWhenItIdles) {
   EXPECT_LT(untold, jobs / 10) << "what may be lost is the exception";
 }
 
+TEST_F(FirstSixty, HaveChildrenThatGiveToWhoWaits) {
+  std::uint64_t recalls = 0, for_jobs = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    for (const auto& line : outcome_of(seed).history) {
+      const bool is_recall = line.find(" is to give ") != std::string::npos &&
+                             line.find(" back: ") != std::string::npos;
+      recalls += is_recall;
+      for_jobs += is_recall && line.ends_with(" waits for it");
+    }
+  EXPECT_GT(recalls, 20u);
+  EXPECT_GT(for_jobs, 5u);
+}
+
 TEST_F(FirstSixty, HaveBatchJobsThatBringNodes) {
   std::uint64_t submitted = 0, joined = 0, jobs = 0, taken_back = 0, down = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {

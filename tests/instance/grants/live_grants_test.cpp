@@ -146,6 +146,11 @@ TEST_F(LiveGrants, SaysWhyThereIsNoMore) {
   const auto too_much = ask(9);
   ASSERT_FALSE(too_much);
   EXPECT_EQ(too_much.error().code, Errc::unsatisfiable) << too_much.error().what;
+  // Of the six cores there the child has two: it would wait for ever.
+  const auto beside_its_own = ask(5);
+  ASSERT_FALSE(beside_its_own);
+  EXPECT_EQ(beside_its_own.error().what,
+            "/ says: asks for 5 cores more; beside what /1 has there are 4 on its nodes");
   const auto at_the_root = ask(1, 0, "/");
   ASSERT_FALSE(at_the_root);
   EXPECT_EQ(at_the_root.error().code, Errc::unsupported);
@@ -230,6 +235,22 @@ TEST_F(LiveGrants, TheEndOfTheChildGivesAllBack) {
   live.wait_one(child);
   EXPECT_TRUE(eventually([&] { return free_of("/") == 6; }));
   EXPECT_TRUE(grants("/").given.empty());
+}
+
+// Its place is free when the child has left, in the very turn in which nobody asks for it any more.
+TEST_F(LiveGrants, AnAskThatWaitsEndsWithWhoAskedForIt) {
+  hold(4, "other");
+  const auto answer = ask(2, 60);
+  ASSERT_TRUE(answer) << answer.error().what;
+  ASSERT_FALSE(answer->is_here);
+  const std::uint64_t grant = child + 2;
+  ASSERT_EQ(live.record(grant).name, "grant");
+  live.cancel(child);
+  live.wait_one(child);
+  const auto ended = live.wait_one(grant);
+  EXPECT_EQ(ended.result, "CANCELED");
+  EXPECT_THAT(ended.reason, HasSubstr("the instance that asked for it is over"));
+  EXPECT_TRUE(eventually([&] { return free_of("/") == 2; }));
 }
 
 // Whatever a jobspec may say beside its resources would be more than a child may take: a job that
