@@ -195,8 +195,10 @@ std::vector<std::string> World::conf() {
       "job.grace=1s",
       "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
       "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
-  if (machine_.edition >= 8)
-    all.push_back(fmt::format("grant.hold={}ms", dice.between(0, 3) * dice.between(1, 1'000)));
+  if (machine_.edition >= 8) {
+    const auto longest = dice.one_in(4) ? 0 : dice.between(1, 3'000);
+    all.push_back(fmt::format("grant.hold={}ms", longest == 0 ? 0 : dice.between(1, longest)));
+  }
   if (preempt_mode_.empty()) return all;
   const bool forgets = machine_.planted(Plant::forgotten_rerun);
   all.insert(all.end(), {"queue.default=batch", "queues.batch.preemptible=false",

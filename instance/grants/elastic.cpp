@@ -67,7 +67,7 @@ void Elastic::ask(const Need& need, Time now) {
   const auto answered = [this](const Result<msg::GrantAnswer>& answer, Time when) {
     hear(answer, when);
   };
-  const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need, true), answered, now);
+  const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need, !need.is_wished), answered, now);
   if (!asked) {
     spdlog::info(fmt::format("does not ask for more: {}", asked.error().what));
     return pause(now);
@@ -83,7 +83,7 @@ void Elastic::hear(const Result<msg::GrantAnswer>& answer, Time now) {
   if (answer && !answer->is_here) return;
   open(std::nullopt);
   if (answer) {
-    not_before_ = std::min(not_before_, rested_at_);
+    next_look_ = rested_at_;
     return;
   }
   spdlog::info(fmt::format("gets no more: {}", answer.error().what));
@@ -104,8 +104,8 @@ void Elastic::withdraw_if_unneeded(bool is_needed, Time now) {
     at(*unneeded_since_ + kUnneededFor);
 }
 
-// Whoever takes something back would see it asked for again at once. What is past its time goes
-// back without anybody taking it.
+// Whoever takes something back would see it asked for again at once. A recall long after the one
+// before it counts as the first. What is past its time goes back without anybody taking it.
 void Elastic::rest_if_recalled(Time now) {
   const h::Link& up = uses_.book.up();
   const bool is_recalled =
@@ -114,10 +114,12 @@ void Elastic::rest_if_recalled(Time now) {
           return holding.until > now && !h::have_none_in_common(holding.units, recall.units);
         });
       });
-  if (is_recalled && !is_recalled_) ++recalls_;
+  const Duration rest = h::backoff_after(recalls_, h::PolicyTerms());
+  if (is_recalled && !is_recalled_) recalls_ = now - recalled_at_ > 2 * rest ? 1 : recalls_ + 1;
   is_recalled_ = is_recalled;
-  if (is_recalled)
-    not_before_ = std::max(not_before_, now + h::backoff_after(recalls_, h::PolicyTerms()));
+  if (!is_recalled) return;
+  recalled_at_ = now;
+  not_before_ = std::max(not_before_, now + h::backoff_after(recalls_, h::PolicyTerms()));
 }
 
 void Elastic::look(Time now) {
@@ -127,13 +129,13 @@ void Elastic::look(Time now) {
   if (!uses_.jobs.settled()) return;  // the turn after the next pass comes by itself
   const std::int64_t passes = uses_.jobs.pass_times().passes;
   if (open_ && !unneeded_since_ && passes == looked_at_) return;
-  if (now < not_before_) return at(not_before_);
+  if (const Time due = std::max(not_before_, next_look_); now < due) return at(due);
   looked_at_ = passes;
   const std::int64_t begun = monotonic_us();
   const Need lacking = room() > 0 ? uses_.needs.of_all(room(), now) : Need();
   const Duration rest = kRestAfterLook * (monotonic_us() - begun) / 1'000;
   rested_at_ = rest > kLookInterval ? now + rest : now;
-  not_before_ = std::max(now + kLookInterval, rested_at_);
+  next_look_ = std::max(now + kLookInterval, rested_at_);
   if (open_)
     withdraw_if_unneeded(lacking.least > 0 && lacking.least >= open_least_, now);
   else if (lacking.most > 0)

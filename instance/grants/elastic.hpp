@@ -58,11 +58,13 @@ class Elastic {
   std::optional<holdings::Op> open_;    // the ask that is not answered yet, or promised
   std::int64_t open_least_ = 0;         // the fewest cores that it is for; 0: not known
   std::optional<Time> unneeded_since_;  // that ask
-  Time not_before_ = 0;                 // the next look
+  Time next_look_ = 0;                  // since the last one has cost something
+  Time not_before_ = 0;                 // there is a pause until then
   Time rested_at_ = 0;                  // the last look's cost is made up for by then
   std::int64_t looked_at_ = 0;          // passes of the scheduler before the last look
   Duration pause_ = 0;                  // after what was refused, or of no use
-  std::uint32_t recalls_ = 0;           // of which the last is open, or rested from
+  std::uint32_t recalls_ = 0;           // soon after each other; the last may be open
+  Time recalled_at_ = 0;                // when it was open last
   bool is_recalled_ = false;
   std::map<holdings::Epoch, Time> idle_since_;  // by the change that brought the units
   std::set<holdings::Epoch> used_;              // those that a job has been on

@@ -83,7 +83,6 @@ void Grants::take(const transport::Request& request, Time now) {
 
 std::optional<Time> Grants::turn(Time now) {
   std::optional<Time> next = elastic_.turn(now);
-  // What is taken back waits for the lender's next turn, in which it is asked for.
   for (const auto& other : {reclaim_.turn(now), lender_.turn(now), borrower_.turn(now)})
     if (other) next = next ? std::min(*next, *other) : other;
   answer_waiting();

@@ -45,8 +45,8 @@ bool is_one_of(const Names& names, const std::string& name) {
 
 Status check_ask(const json& system) {
   constexpr const char* kAccepted =
-      "is not taken with an ask; accepted are duration, constraints, holon/immediate and "
-      "holon/slots";
+      "is not taken with an ask; accepted are duration, constraints, holon/immediate, holon/slots "
+      "and holon/by_itself";
   for (const auto& [name, value] : system.items())
     if (!is_one_of(kOfTheCommand, name) && !is_one_of(kOfAnAsk, name))
       return fail(Errc::invalid_argument, kAccepted, "/attributes/system/" + name);
@@ -217,24 +217,28 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
   return spec.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-// What is lent to others comes back, also what this child has: that would not be more than it has.
-// Below the root nothing is impossible: this instance may itself get more.
+// What is lent to others comes back. So does what this child has beyond its own, but that would not
+// be more for a child that asks by itself. Below the root nothing is impossible: this instance may
+// itself get more.
 Status Lender::can_be_met(const ActiveJob& child, const msg::SubmitRequest& request) const {
   if (uses_.identity.path != "/") return {};
   const auto spec = resource::parse_jobspec(request.jobspec);
   if (!spec) return tl::unexpected(spec.error());
   const auto& graph = uses_.store.graph();
-  h::Units has = units_in(link_to(uses_.book.book(), child.id), h::State::held);
-  if (has.empty())  // it asks for the first time
-    if (auto own = units_of(graph, *child.allocation)) has = std::move(*own);
+  const bool by_itself = request.urgency == kUrgencyByItself;
+  h::Units has;
+  if (auto own = units_of(graph, *child.allocation)) has = std::move(*own);
+  if (by_itself)
+    has = h::all_of(has, units_in(link_to(uses_.book.book(), child.id), h::State::held));
   const UnitCounts all = count_on_nodes_of(graph, has), its = count(graph, has);
   const std::pair<const char*, std::int64_t> left[] = {{"core", all.cores - its.cores},
                                                        {"gpu", all.gpus - its.gpus}};
   for (const auto& [type, most] : left)
     if (const auto least = qmanager::least_units(*spec, type); least > most)
-      return fail(Errc::unsatisfiable,
-                  fmt::format("asks for {} {}s more; beside what {} has there are {} on its nodes",
-                              least, type, uses_.jobs.path_of(child.id), most));
+      return fail(
+          Errc::unsatisfiable,
+          fmt::format("asks for {} {}{} more; beside what {} has there are {} on its nodes", least,
+                      type, least == 1 ? "" : "s", uses_.jobs.path_of(child.id), most));
   return {};
 }
 

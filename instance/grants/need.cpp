@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "instance/request/placement.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {
@@ -75,11 +76,24 @@ std::string hosts_in(const qmanager::Scheduler::StartsByHost& starts, const Mean
   return fmt::format("{}", fmt::join(hosts, ","));
 }
 
+// Is any core as good for it as another?
+bool may_be_anywhere(const ActiveJob& job) {
+  const SlotShape shape = slot_shape(*job.submission);
+  return shape.cores == 1 && shape.gpus == 0 && shape.on_each == 0 &&
+         job.submission->spec->constraints.op.empty();
+}
+
+// What somebody below has asked for by hand.
+bool is_asked_by_hand(const ActiveJob& job) {
+  const auto& wishes = job.submission->wishes;
+  return wishes.grant_to.value() != 0 && !wishes.by_itself;
+}
+
 }  // namespace
 
 std::string jobspec_of_ask(const Need& need, bool by_itself) {
-  nlohmann::json system = {{"duration", static_cast<double>(need.limit) / 1'000},
-                           {"constraints", {{"hostlist", {need.hosts}}}}};
+  nlohmann::json system = {{"duration", static_cast<double>(need.limit) / 1'000}};
+  if (!need.hosts.empty()) system["constraints"] = {{"hostlist", {need.hosts}}};
   if (need.most > need.least)
     system["holon"]["slots"] = fmt::format("{}-{}", need.least, need.most);
   if (by_itself) system["holon"]["by_itself"] = true;
@@ -136,7 +150,16 @@ Need Needs::of_all(std::int64_t room, Time now) const {
   need.most = fewest(room, now, [&](const auto& started) { return started.size() >= jobs.size(); });
   need.least = fewest(need.most, now, [](const auto& started) { return !started.empty(); });
   need.limit = limit_of(jobs);
-  need.hosts = hosts_in(starts, [](JobId) { return true; });
+  const auto is_any = [&](const auto& is) {
+    return std::any_of(jobs.begin(), jobs.end(), [&](JobId id) {
+      const ActiveJob* const job = jobs_.find(id);
+      return job != nullptr && is(*job);
+    });
+  };
+  need.is_wished = is_any(is_asked_by_hand);
+  // Which nodes are full above is not known here: naming the one that was tried may name that.
+  if (is_any([](const ActiveJob& job) { return !may_be_anywhere(job); }))
+    need.hosts = hosts_in(starts, [](JobId) { return true; });
   return need;
 }
 

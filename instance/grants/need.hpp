@@ -20,10 +20,11 @@ inline constexpr std::int64_t kMostCoresAtOnce = 1'024;
 struct Need {
   std::int64_t least = 0, most = 0;  // cores: with which one more job starts, and all that can
   Duration limit = 0;                // ms, the longest of these jobs; 0: one has none
-  std::string hosts{};               // on which they would start
+  std::string hosts{};               // on which they would start; "": on any that are here
+  bool is_wished = false;            // by a person: one of these jobs is an ask made by hand
 };
 
-// The jobspec of an ask for this; `by_itself`: nobody has asked this instance to ask.
+// The jobspec of an ask for this; `by_itself`: nobody has asked for it.
 std::string jobspec_of_ask(const Need& need, bool by_itself);
 
 // Tells needs; each is found anew.

@@ -1,10 +1,11 @@
 #include "instance/grants/reclaim.hpp"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <utility>
 
 #include "holdings/policy.hpp"
 #include "instance/basics/clock.hpp"
@@ -20,13 +21,9 @@ namespace h = holdings;
 constexpr Duration kReclaimInterval = 1'000;  // ms
 constexpr std::int64_t kRestAfterReclaim = 20;
 constexpr qmanager::Budget kReclaimBudget{.jobs = 1'024};
-constexpr std::size_t kAsksLookedAt = 8;  // each costs two passes and more
-
-std::vector<JobId> ids_of(const std::vector<const ActiveJob*>& jobs) {
-  std::vector<JobId> ids;
-  for (const ActiveJob* job : jobs) ids.push_back(job->id);
-  return ids;
-}
+// In one look: each costs some passes.
+constexpr std::size_t kJobsServed = 8, kAsksLookedAt = 8;
+constexpr std::size_t kTriedWithout = 4;  // grants that a job may do without
 
 bool is_on_one_of(const std::vector<std::string>& hosts, const std::vector<std::string>& others) {
   return std::find_first_of(hosts.begin(), hosts.end(), others.begin(), others.end()) !=
@@ -43,7 +40,7 @@ Reclaim::Standing Reclaim::standing(Time now) const {
       if (grant == nullptr) continue;
       const bool by_itself = grant->submission->wishes.by_itself;
       if (!grant->life.holds_resources || !grant->allocation) {
-        if (by_itself && grant->life.state == JobState::sched) at.asks.push_back(grant);
+        if (by_itself && grant->life.state == JobState::sched) at.asks.push_back({id, child});
         continue;
       }
       if (uses_.lender.is_going_back(child, *grant)) {
@@ -69,80 +66,108 @@ Reclaim::Standing Reclaim::standing(Time now) const {
   return at;
 }
 
-// What would start, were those in `over` and the first `count` of the grants over.
+// What would start, were all of these over.
 Reclaim::Starts Reclaim::starts_without(std::vector<JobId> over, const std::vector<Given>& given,
-                                        std::size_t count, Time now) const {
-  for (std::size_t i = 0; i < count; ++i) over.push_back(given[i].grant);
-  return uses_.scheduler.starts_without(over, now, kReclaimBudget).value_or(Starts());
+                                        Time now) const {
+  for (const Given& one : given) over.push_back(one.grant);
+  auto starts = uses_.scheduler.starts_without(over, now, kReclaimBudget);
+  if (!starts) spdlog::error(fmt::format("grant: {}", to_string(starts.error())));
+  return starts ? std::move(*starts) : Starts();
 }
 
-// How many of the grants have to be over for it; nullopt: it would not start without all of them.
-std::optional<std::size_t> Reclaim::fewest(JobId taker, const std::vector<JobId>& over,
-                                           const std::vector<Given>& given, Time now) const {
-  const auto is_enough = [&](std::size_t count) {
-    return starts_without(over, given, count, now).contains(taker);
+// Of these grants those that have to be over for it to start, all others but `over` staying: as few
+// of the youngest as do, and of these none that it may do without. None: it would not start.
+std::vector<Reclaim::Given> Reclaim::fewest(JobId taker, const std::vector<JobId>& over,
+                                            std::vector<Given> given, Time now) const {
+  const auto is_enough = [&](const std::vector<Given>& some) {
+    return starts_without(over, some, now).contains(taker);
   };
-  if (!is_enough(given.size())) return std::nullopt;
+  const auto first = [&](std::size_t count) {
+    return std::vector(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  if (!is_enough(given)) return {};
   std::size_t least = 0, most = given.size();
   while (least < most) {
     const std::size_t middle = least + (most - least) / 2;
-    if (is_enough(middle))
+    if (is_enough(first(middle)))
       most = middle;
     else
       least = middle + 1;
   }
-  return least;
+  given = first(least);
+  for (std::size_t i = 0, tried = 0; i + 1 < given.size() && tried < kTriedWithout; ++tried) {
+    auto fewer = given;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (is_enough(fewer))
+      given = std::move(fewer);
+    else
+      ++i;
+  }
+  return given;
 }
 
 // Whoever gives does not get it back with what it waits for.
-void Reclaim::take(const std::vector<Given>& given, std::size_t count, const Standing& at,
-                   const std::string& why, Time now) {
-  std::set<JobId> givers;
-  for (std::size_t i = 0; i < count; ++i) {
-    uses_.lender.give_way(given[i].child, given[i].grant, why, now);
-    givers.insert(given[i].child);
+void Reclaim::take(const std::vector<Given>& given, Standing& at, const std::string& why,
+                   Time now) {
+  for (const Given& taken : given) {
+    uses_.lender.give_way(taken.child, taken.grant, why, now);
+    at.coming_back.push_back(taken.grant);
+    at.extra[taken.child] -= taken.cores;
+    std::erase_if(at.given, [&](const Given& one) { return one.grant == taken.grant; });
+    std::erase_if(at.asks, [&](const Wanted& wanted) {
+      if (wanted.child != taken.child) return false;
+      uses_.lender.give_way(wanted.child, wanted.ask, why, now);
+      return true;
+    });
   }
-  for (const ActiveJob* ask : at.asks)
-    if (const JobId child = ask->submission->wishes.grant_to; givers.contains(child))
-      uses_.lender.give_way(child, ask->id, why, now);
 }
 
 // Takes as few of the grants as let the job start, on the hosts where it would.
 bool Reclaim::take_for(JobId taker, const std::vector<JobId>& over, std::vector<Given> given,
-                       const Standing& at, const std::string& why, Time now) {
-  const Starts starts = starts_without(over, given, given.size(), now);
+                       Standing& at, const std::string& why, Time now) {
+  const Starts starts = starts_without(over, given, now);
   const auto its = starts.find(taker);
   if (its == starts.end()) return false;
   std::erase_if(given, [&](const Given& one) { return !is_on_one_of(one.hosts, its->second); });
-  const auto count = fewest(taker, over, given, now);
-  if (!count || *count == 0) return false;
-  take(given, *count, at, why, now);
-  return true;
+  given = fewest(taker, over, std::move(given), now);
+  take(given, at, why, now);
+  return !given.empty();
 }
 
-// For the first in its queue of the jobs that wait for what children have got by themselves, also
-// if a person in another child has asked for it.
-bool Reclaim::take_for_a_job(const Standing& at, Time now) {
-  std::vector<JobId> over = ids_of(at.asks);
-  over.insert(over.end(), at.coming_back.begin(), at.coming_back.end());
-  const Starts served = starts_without(over, {}, 0, now);
-  const Starts starts = starts_without(over, at.given, at.given.size(), now);
-  std::optional<std::pair<std::size_t, JobId>> first;
-  for (const auto& [job, hosts] : starts) {
-    if (served.contains(job)) continue;
-    const auto outlook = uses_.scheduler.outlook(job);
-    if (!outlook) continue;
-    const std::pair place(outlook->position, job);
-    first = std::min(first.value_or(place), place);
+// In the order in which the scheduler looks at them; not those that start with what is coming back.
+std::vector<JobId> Reclaim::jobs_that_wait_for_it(const Standing& at, Time now) const {
+  std::vector<JobId> over = at.coming_back;
+  for (const Wanted& wanted : at.asks) over.push_back(wanted.ask);
+  const Starts served = starts_without(over, {}, now);
+  std::vector<std::pair<std::size_t, JobId>> jobs;
+  for (const auto& [job, hosts] : starts_without(over, at.given, now))
+    if (const auto outlook = uses_.scheduler.outlook(job); outlook && !served.contains(job))
+      jobs.emplace_back(outlook->position, job);
+  std::sort(jobs.begin(), jobs.end());
+  std::vector<JobId> ids;
+  for (const auto& [position, job] : jobs) ids.push_back(job);
+  return ids;
+}
+
+// For jobs that somebody has submitted here, or has asked for by hand in another child.
+bool Reclaim::take_for_jobs(Standing& at, Time now) {
+  const std::vector<JobId> jobs = jobs_that_wait_for_it(at, now);
+  bool any = false;
+  for (std::size_t i = 0; i < std::min(jobs.size(), kJobsServed) && !at.given.empty(); ++i) {
+    const ActiveJob* const job = uses_.jobs.find(jobs[i]);
+    if (job == nullptr) continue;
+    std::vector<JobId> over = at.coming_back;
+    for (const Wanted& wanted : at.asks) over.push_back(wanted.ask);
+    std::vector<Given> given = at.given;
+    std::erase_if(given, [&](const Given& one) {
+      return one.child == job->submission->wishes.grant_to;  // it would pay for itself
+    });
+    if (starts_without(over, {}, now).contains(jobs[i])) continue;  // by what the last one left
+    any = take_for(jobs[i], over, std::move(given), at,
+                   fmt::format("job {} waits for it", uses_.jobs.label_of(jobs[i])), now) ||
+          any;
   }
-  const ActiveJob* const job = first ? uses_.jobs.find(first->second) : nullptr;
-  if (job == nullptr) return false;
-  std::vector<Given> given = at.given;
-  std::erase_if(given, [&](const Given& one) {
-    return one.child == job->submission->wishes.grant_to;  // it would pay for itself
-  });
-  return take_for(job->id, over, std::move(given), at,
-                  fmt::format("job {} waits for it", uses_.jobs.label_of(job->id)), now);
+  return any;
 }
 
 // The grants that may go to the child: whoever has them has more beyond its own even then.
@@ -170,23 +195,23 @@ std::vector<Reclaim::Given> Reclaim::given_by_better_off(const Standing& at, Job
 }
 
 // For the child that has least beyond its own, of those that ask by themselves.
-bool Reclaim::take_for_a_child(const Standing& at, Time now) {
-  std::vector<const ActiveJob*> asks = at.asks;
-  const auto place = [&](const ActiveJob* ask) {
-    const auto extra = at.extra.find(ask->submission->wishes.grant_to);
-    return std::pair(extra == at.extra.end() ? 0 : extra->second, ask->id);
+bool Reclaim::take_for_a_child(Standing& at, Time now) {
+  std::vector<Wanted> asks = at.asks;
+  const auto place = [&](const Wanted& wanted) {
+    const auto extra = at.extra.find(wanted.child);
+    return std::pair(extra == at.extra.end() ? 0 : extra->second, wanted.ask);
   };
   std::sort(asks.begin(), asks.end(),
-            [&](const auto* a, const auto* b) { return place(a) < place(b); });
+            [&](const Wanted& a, const Wanted& b) { return place(a) < place(b); });
   asks.resize(std::min(asks.size(), kAsksLookedAt));
-  for (const ActiveJob* ask : asks) {
-    const JobId child = ask->submission->wishes.grant_to;
+  for (const Wanted& wanted : asks) {
     std::vector<JobId> over = at.coming_back;
-    for (const ActiveJob* other : at.asks)
-      if (other != ask) over.push_back(other->id);
-    if (starts_without(over, {}, 0, now).contains(ask->id)) continue;  // it comes as it is
-    const auto why = fmt::format("{} has less", uses_.jobs.path_of(child));
-    if (take_for(ask->id, over, given_by_better_off(at, child), at, why, now)) return true;
+    for (const Wanted& other : at.asks)
+      if (other.ask != wanted.ask) over.push_back(other.ask);
+    if (starts_without(over, {}, now).contains(wanted.ask)) continue;  // it comes as it is
+    const auto why = fmt::format("{} has less", uses_.jobs.path_of(wanted.child));
+    if (take_for(wanted.ask, over, given_by_better_off(at, wanted.child), at, why, now))
+      return true;
   }
   return false;
 }
@@ -195,12 +220,13 @@ std::optional<Time> Reclaim::turn(Time now) {
   if (uses_.jobs.grants().empty() || uses_.scheduler.pending() == 0 || !uses_.jobs.settled())
     return std::nullopt;
   if (now < not_before_) return not_before_;
-  const Standing at = standing(now);
+  not_before_ = now + kReclaimInterval;
+  Standing at = standing(now);
   if (at.given.empty()) return at.next;
   const std::int64_t begun = monotonic_us();
-  if (!take_for_a_job(at, now)) take_for_a_child(at, now);
-  const Duration took = (monotonic_us() - begun) / 1'000;
-  not_before_ = now + std::max(kReclaimInterval, kRestAfterReclaim * took);
+  if (!take_for_jobs(at, now)) take_for_a_child(at, now);
+  const Duration rest = kRestAfterReclaim * (monotonic_us() - begun) / 1'000;
+  if (rest > kReclaimInterval) not_before_ = now + rest;
   return not_before_;
 }
 

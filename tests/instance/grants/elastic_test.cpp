@@ -161,6 +161,39 @@ TEST_F(ElasticChild, AsksAnewWhereLessWouldDo) {
   expect_all_back();
 }
 
+// Which of its nodes are full above is not known to the child.
+TEST(ElasticChildOfTwoNodes, NamesNoNodeWhereAnyWouldDo) {
+  const Live live({"--resources", "node=2/core=5"});
+  JobOptions on_both;
+  on_both.tasks = 2;
+  on_both.cores = 3;
+  ASSERT_EQ(live.child(on_both, "", {"grant.max=10"}), 1u);
+  live.when_running(live.job(live.gated("own"), on_both, "/1"), "/1");
+  on_both.cores = 2;
+  live.when_running(live.job(live.gated("other"), on_both));
+  const auto ask_for = [&](std::int64_t cores) {
+    JobOptions options;
+    options.cores = cores;
+    const auto job = live.job({"/bin/true"}, options, "/1");
+    std::string jobspec;
+    EXPECT_TRUE(eventually([&] {
+      for (const auto& one : live.jobs(false, false))
+        if (one.name == "grant")
+          if (const auto asked =
+                  live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{one.id}))
+            jobspec = asked->jobspec;
+      return !jobspec.empty();
+    }));
+    live.cancel(job, "/1");
+    EXPECT_TRUE(eventually([&] { return live.jobs(false, false).size() == 2; }));
+    return jobspec;
+  };
+  EXPECT_THAT(ask_for(2), HasSubstr(R"("and")")) << "both on one node";
+  EXPECT_THAT(ask_for(1), ::testing::Not(HasSubstr(R"("and")")));
+  live.release("own");
+  live.release("other");
+}
+
 // Whoever recalls would see it asked for again at once.
 TEST_F(ElasticChild, RestsAfterARecall) {
   submit_eight();
