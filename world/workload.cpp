@@ -195,10 +195,7 @@ std::vector<std::string> World::conf() {
       "job.grace=1s",
       "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
       "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
-  if (machine_.edition >= 8) {
-    const auto longest = dice.one_in(4) ? 0 : dice.between(1, 3'000);
-    all.push_back(fmt::format("grant.hold={}ms", longest == 0 ? 0 : dice.between(1, longest)));
-  }
+  if (machine_.edition >= 8) all.push_back(fmt::format("grant.hold={}ms", hold_));
   if (preempt_mode_.empty()) return all;
   const bool forgets = machine_.planted(Plant::forgotten_rerun);
   all.insert(all.end(), {"queue.default=batch", "queues.batch.preemptible=false",
@@ -252,6 +249,7 @@ void World::crowd_an_elastic_child() {
   Ask ask;
   ask.count = static_cast<std::uint64_t>(dice.between(3, 7));
   ask.command = {"work", std::to_string(dice.between(1'000, 6'000)), "0", "0"};
+  if (!preempt_mode_.empty()) choose_queue(ask);
   submit(*elastic[static_cast<std::size_t>(which)], ask);
 }
 

@@ -235,6 +235,7 @@ class World final : public Instances {
   bool has_faults_ = true, may_lose_power_ = false;
   std::string preempt_mode_;       // of the queue "urgent" of all instances; "": there is none
   bool changes_policies_ = false;  // of the root's queue, while jobs wait
+  std::int64_t hold_ = 0;          // ms: grant.hold of all instances
   bool has_rivals_ = false;        // elastic children have most of the work
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_gpus_ = false;   // beside the cores
