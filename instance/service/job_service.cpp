@@ -190,11 +190,20 @@ void JobService::cancel_numbers(const Request& request, const msg::CancelRequest
     if (run.is_over) continue;
     const Idset held = uses_.jobs.held_of(run.array, run.numbers);
     for (const auto& range : held.ranges()) ended.insert(range.first, range.last);
-    if (!held.empty()) all->runs.push_back(run);
+    // An array ends with all of its tasks. Were these ended before it, it could be over before its
+    // turn came, and would not be cancelled.
+    const bool is_whole = numbers->contains(run.array.value());
+    if (!held.empty() && !is_whole) all->runs.push_back(run);
     const JobId first(run.numbers.first());
     const JobId last(run.numbers.last());
-    for (auto job = active.lower_bound(first); job != active.end() && job->first <= last; ++job)
-      if (run.numbers.contains(job->first.value())) named.push_back(job->first.value());
+    for (auto job = active.lower_bound(first); job != active.end() && job->first <= last; ++job) {
+      const auto id = job->first.value();
+      if (!run.numbers.contains(id)) continue;
+      if (is_whole)
+        ended.insert(id);
+      else
+        named.push_back(id);
+    }
   }
   msg::CancelReply known;
   if (auto sorted = sort_by_life(named, known); !sorted) return request.fail(sorted.error());
