@@ -80,7 +80,8 @@ await open('/');
 // ---- a node with markup as the reason of its drain, and one that is lost ----
 happens('drain');
 await page.evaluate(() => { window.holonTime.zoom(0); });
-const nameOf = job => page.evaluate(job => { const { bars, subjects, rows, band } = window.holonTime.data, bar = bars.find(bar => subjects[bar[8]][1].includes(job)); let lanes = 0; return rows.find(([, own]) => (lanes += own) > bar[0] * band)[0]; }, job);
+// The bars of a new zoom come from the server: the job is not among them at once.
+const nameOf = async job => (await page.waitForFunction(job => { const { bars, subjects, rows, band } = window.holonTime.data, bar = bars.find(bar => subjects[bar[8]][1].includes(job)); let lanes = 0; return bar && rows.find(([, own]) => (lanes += own) > bar[0] * band)?.[0]; }, {}, job)).jsonValue();
 const node = await nameOf('elsewhere');
 const place = await page.evaluate(node => { const view = window.holonTime, box = view.chart.over.getBoundingClientRect(), i = view.data.rows.findIndex(([name]) => name === node); return { x: box.left - 20, y: box.top + (view.rowTops[i] + .5) * view.laneHeight(box.height) }; }, node);
 await page.mouse.click(place.x, place.y);
