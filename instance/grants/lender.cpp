@@ -220,15 +220,14 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
 // What is lent to others comes back. So does what this child has beyond its own, but that would not
 // be more for a child that asks by itself. Below the root nothing is impossible: this instance may
 // itself get more.
-Status Lender::can_be_met(const ActiveJob& child, const msg::SubmitRequest& request) const {
+Status Lender::can_be_met(const ActiveJob& child, const h::Ask& ask) const {
   if (uses_.identity.path != "/") return {};
-  const auto spec = resource::parse_jobspec(request.jobspec);
+  const auto spec = resource::parse_jobspec(ask.jobspec);
   if (!spec) return tl::unexpected(spec.error());
   const auto& graph = uses_.store.graph();
-  const bool by_itself = request.urgency == kUrgencyByItself;
   h::Units has;
   if (auto own = units_of(graph, *child.allocation)) has = std::move(*own);
-  if (by_itself)
+  if (is_by_itself(ask.jobspec))
     has = h::all_of(has, units_in(link_to(uses_.book.book(), child.id), h::State::held));
   const UnitCounts all = count_on_nodes_of(graph, has), its = count(graph, has);
   const std::pair<const char*, std::int64_t> left[] = {{"core", all.cores - its.cores},
@@ -246,7 +245,7 @@ void Lender::heard(JobId child, const h::Ask& ask, Time now) {
   const ActiveJob& its = *uses_.jobs.find(child);
   const auto request = request_for(its, ask);
   if (!request) return refuse(child, ask.op, to_string(request.error()), now);
-  if (auto possible = can_be_met(its, *request); !possible)
+  if (auto possible = can_be_met(its, ask); !possible)
     return refuse(child, ask.op, possible.error().what, now);
   const auto taken = uses_.jobs.submit_grant(*request, now);
   if (!taken) refuse(child, ask.op, taken.error().what, now);
@@ -257,9 +256,10 @@ Result<msg::GrantChance> Lender::could(JobId child, const msg::GrantCould& what,
     return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
                 "child");
   const ActiveJob& its = *uses_.jobs.find(child);
-  const auto request = request_for(its, {.jobspec = what.jobspec});
+  const h::Ask ask{.jobspec = what.jobspec};
+  const auto request = request_for(its, ask);
   if (!request) return tl::unexpected(request.error());
-  if (auto possible = can_be_met(its, *request); !possible) return tl::unexpected(possible.error());
+  if (auto possible = can_be_met(its, ask); !possible) return tl::unexpected(possible.error());
   const auto found = uses_.jobs.chance_of_grant(*request, now);
   if (!found) return tl::unexpected(found.error());
   const auto& clock = uses_.jobs.clock();

@@ -84,7 +84,7 @@ class Lender {
   Result<msg::SubmitRequest> request_for(const ActiveJob& child, const holdings::Ask& ask) const;
   Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
   // Errors: unsatisfiable (its nodes do not have as much beside what the child has).
-  Status can_be_met(const ActiveJob& child, const msg::SubmitRequest& request) const;
+  Status can_be_met(const ActiveJob& child, const holdings::Ask& ask) const;
   bool is_child(JobId child) const;
   void close(JobId child, const std::set<JobId>& grants, Time now);
   void look_after(JobId child, const ActiveJob& grant, Time now);

@@ -288,7 +288,7 @@ TEST(Nesting, AChildGetsMoreByHandAndIsToGiveItBack) {
   EXPECT_THAT(missing.out, HasSubstr("children/99/journal.db: there is no journal"));
   const Ran none = sandbox.run({"grant", "recall", "99"});
   EXPECT_NE(none.code, 0);
-  EXPECT_THAT(none.err, testing::HasSubstr("no instance /99 runs here"));
+  EXPECT_THAT(none.err, testing::HasSubstr("holon grant recall: no instance /99 runs here"));
 }
 
 TEST(Nesting, ACampaignOfGrantsIsToldInWords) {
