@@ -152,6 +152,7 @@ struct Promise {
 struct No {
   Op op = 0;  // the ask's
   std::string why{}, help{};
+  bool never = false;  // there will be none of this kind; otherwise another ask may be met
   bool operator==(const No&) const = default;
 };
 

@@ -35,7 +35,8 @@ struct GrantPart {
   std::int64_t until = 0;   // 0: no end of its own
   std::uint64_t grant = 0;  // in the instance above: the job that holds it; 0: the child's own job
   std::string why;          // it is asked back
-  HOLON_FIELDS(path, source, state, units, cores, gpus, until, grant, why)
+  std::string nodes;        // whole nodes that came with it, a hostlist
+  HOLON_FIELDS(path, source, state, units, cores, gpus, until, grant, why, nodes)
 };
 
 // "grant.show": what the instance holds from above, and what it has given on.
@@ -68,7 +69,10 @@ struct GrantChance {
   // unknown.
   std::int64_t room = 0;
   std::int64_t cores = 0;  // of the instance above
-  HOLON_FIELDS(is_planned, at, room, cores)
+  // A whole node that the child does not have, the one with the fewest cores: "core=16,memory=64".
+  std::string node;
+  std::string no_nodes;  // why it never gets one; "": it may
+  HOLON_FIELDS(is_planned, at, room, cores, node, no_nodes)
 };
 struct GrantExplained {
   std::int64_t cores = 0;     // 0: no number of cores is known that would do
@@ -78,13 +82,14 @@ struct GrantExplained {
   std::int64_t here = 0;      // cores of the child
   GrantChance chance;         // unless one of these says why there is none
   std::string never, unsaid;  // the instance above never has them; it has not answered
-  HOLON_FIELDS(cores, why_none, limit, hosts, here, chance, never, unsaid)
+  std::int64_t nodes = 0;     // the cores come with so many whole nodes; 0: on nodes that it has
+  HOLON_FIELDS(cores, why_none, limit, hosts, here, chance, never, unsaid, nodes)
 };
 
 // "grant.could", from a child: answered with GrantChance; refused with Errc::unsatisfiable: never,
 // and why.
 struct GrantCould {
-  std::string jobspec;  // of an ask
+  std::string jobspec;  // of an ask; "": what is asked about is nodes alone
   HOLON_FIELDS(jobspec)
 };
 

@@ -139,7 +139,8 @@ Json parts_json(const std::vector<msg::GrantPart>& parts) {
                    {"gpus", part.gpus},
                    {"until", part.until},
                    {"grant", part.grant},
-                   {"why", part.why}});
+                   {"why", part.why},
+                   {"nodes", part.nodes}});
   return all;
 }
 

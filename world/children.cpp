@@ -49,6 +49,9 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   if (!place)
     return machine_.history.violation("{} is told no place: {}", task.path, place.error().what);
   if (machine_.edition < 2) *place = {static_cast<std::size_t>(task.rank), {}, true};
+  // Elsewhere all nodes are of one host, and children stay on theirs.
+  const bool may_get_hosts = machine_.edition >= 9 && is_on_hosts();
+  if (place->hosts.size() == 1 && !may_get_hosts) place->hosts.clear();
   if (place->index > 0)
     return begin_agent_of_child(
         task, {secrets["HOLON_PARENT_URI"], secrets["HOLON_TOKEN"],
@@ -70,6 +73,7 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   }
   if (!place->hosts.empty()) child.agents = static_cast<std::uint32_t>(place->hosts.size());
   child.hosts = std::move(place->hosts);
+  child.on_hosts = is_on_hosts();
   begin_instance(task, std::move(child));
 }
 
@@ -81,6 +85,8 @@ void Instance::begin_instance(Task& task, Begin child) {
 
 void Instance::begin_agent_of_child(Task& task, instance::ChildAgentOptions how) {
   if (how.place.hosts.empty()) return;  // it does nothing until it is ended
+  if (how.place.is_by_name)
+    machine_.history.note("{} has got {}", task.path, how.place.hosts[how.place.index]);
   auto agent = std::make_unique<AgentProcess>(
       machine_, fmt::format("agent {} of {}", how.place.index, task.path), task.pid,
       [&all = all_, path = task.path] { return all.find(path); }, task.host);

@@ -1,4 +1,5 @@
 // What happens to a world.
+#include <algorithm>
 #include <csignal>
 
 #include "launch/messages.hpp"
@@ -23,8 +24,10 @@ Process* World::some_process() {
 }
 
 AgentProcess* World::some_agent(const Instance& instance) {
-  return instance.agent(
-      static_cast<std::uint32_t>(machine_.dice.between(0, std::int64_t{instance.agents()} - 1)));
+  std::uint32_t last = instance.agents() - 1;
+  if (machine_.edition >= 9)
+    for (const auto& [host, rank] : instance.ranks()) last = std::max(last, rank);
+  return instance.agent(static_cast<std::uint32_t>(machine_.dice.between(0, std::int64_t{last})));
 }
 
 void World::kill_broker(Instance& instance) {

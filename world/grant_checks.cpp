@@ -97,9 +97,11 @@ bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
 }
 
 // No running job is ended by a return, but for a recall that says so, of its instance or of one
-// above.
+// above, and where the instance's agent on a whole node is lost, or the node leaves.
 void Checks::ended_for_return(const msg::JobRecord& record) {
   if (!was_ended_for_return(record)) return;
+  for (const char* const of_its_node : {": its agent on ", " leaves"})
+    if (record.reason.find(of_its_node) != std::string::npos) return;
   machine_.history.note("job {} was ended: {}", record.path, record.reason);
   std::string above = record.path;
   while (!above.empty() && !ended_below_.contains(above)) above.resize(above.rfind('/'));

@@ -72,6 +72,10 @@ void World::ask_for_more(Instance& child) {
   more.cores = dice.one_in(3) ? 2 : 1;
   more.tasks = dice.one_in(3) ? 2 : 1;
   if (has_gpus_ && dice.one_in(2)) more.gpus = 1;
+  if (machine_.edition >= 9 && has_hosts_ && dice.one_in(2)) {
+    want_nodes(more);
+    more.is_whole = true;
+  }
   more.limit = dice.one_in(3) ? 0 : static_cast<double>(dice.between(1, 8));
   more.is_immediate = dice.one_in(4);
   const bool dies = has_faults_ && more.limit > 0 && dice.one_in(3);

@@ -151,8 +151,9 @@ void AgentProcess::hear_parent(const Result<std::string>& answer) {
     return machine_of_.history.violation("{} is given rubbish for an invitation", name());
   reactor().defer([this, invitation = *invitation] {
     admission_.reset();
-    join_patiently(invitation, {static_cast<std::int64_t>(of_child_.place.index),
-                                of_child_.place.hosts[of_child_.place.index]});
+    const auto& place = of_child_.place;
+    const auto index = static_cast<std::int64_t>(place.index);
+    join_patiently(invitation, {place.is_by_name ? -1 : index, place.hosts[place.index]});
   });
 }
 

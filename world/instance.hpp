@@ -120,6 +120,7 @@ class Instance {
     std::string resources;  // of a root
     std::uint32_t agents = 1;
     std::vector<std::string> hosts;  // names, where each has an agent
+    bool on_hosts = false;           // of a child: its root has several hosts
     int host = 0;                    // where it runs
     std::string parent_uri, token;
     pid_t task = 0;       // the task of its parent's agent that it is
@@ -153,7 +154,8 @@ class Instance {
   const std::string& agent_secret(std::uint32_t rank) const {
     return options_.secrets.agents[rank];
   }
-  bool has_hosts() const { return begin_.hosts.size() > 1; }
+  // Has it an agent for each of its hosts, of which one may be the only one for now?
+  bool has_hosts() const { return !begin_.hosts.empty(); }
   // The ranks of its agents by host, with those that came later and those that are away.
   const std::map<int, std::uint32_t>& ranks() const { return ranks_; }
   std::optional<std::uint32_t> rank_on(int host) const;
@@ -201,6 +203,7 @@ class Instance {
  private:
   void start_broker();
   void start_agent(std::uint32_t rank);
+  bool is_on_hosts() const { return is_root() ? has_hosts() : begin_.on_hosts; }
   bool is_far(std::uint32_t rank) const { return has_hosts() && rank > 0; }
   // The number of agents it starts itself: all of a root, the first of a child over several.
   std::uint32_t own_agents() const { return is_root() || !has_hosts() ? begin_.agents : 1; }

@@ -108,6 +108,7 @@ void World::submit_work(Instance& instance) {
   ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
   if (has_gpus_ && dice.one_in(3)) ask.gpus = 1;
   if (has_batch_) want_much(ask);
+  if (machine_.edition >= 9 && has_hosts_ && dice.one_in(6)) want_nodes(ask);
   if (machine_.edition >= 2) wish_something(ask);
   if (!preempt_mode_.empty()) choose_queue(ask);
   if (!people_.empty()) ask.user = somebody().name;
@@ -204,6 +205,12 @@ std::vector<std::string> World::conf() {
   return all;
 }
 
+void World::want_nodes(Ask& ask) {
+  ask.nodes = machine_.dice.between(1, kMostHosts - 1);
+  ask.tasks = ask.nodes;
+  ask.cores = 1;
+}
+
 void World::submit_instance(Instance& instance) {
   auto& dice = machine_.dice;
   Ask ask;
@@ -214,6 +221,7 @@ void World::submit_instance(Instance& instance) {
   ask.limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(3, 12));
   if (has_nodes_) ask.tasks = dice.between(1, 2);
   if (has_hosts_ && machine_.edition >= 2) ask.tasks = dice.between(1, kMostHosts);
+  if (has_hosts_ && machine_.edition >= 9 && dice.one_in(2)) ask.tasks = 1;  // and may get others
   ask.cores = has_nodes_ || has_hosts_ ? dice.between(1, 3)
               : depth(instance) == 1   ? dice.between(3, 5)
                                        : dice.between(1, 3);
@@ -257,7 +265,9 @@ std::string World::jobspec_of(const Ask& ask) const {
   resource::JobShape shape;
   shape.cores_per_task = ask.cores;
   shape.gpus_per_task = ask.gpus;
-  shape.tasks = ask.tasks;
+  shape.tasks = std::max(ask.tasks, ask.nodes);
+  shape.nodes = ask.nodes;
+  shape.exclusive = ask.is_whole;
   shape.duration_seconds = ask.limit;
   shape.command = ask.command;
   shape.cwd = "/";

@@ -38,7 +38,8 @@ struct Outcome {
 //    nothing to do for long
 // 7  children that ask for more and give it back, and parents that recall it
 // 8  what children have got by themselves goes to who waits for it
-inline constexpr int kEdition = 8;
+// 9  children on hosts that ask for whole hosts
+inline constexpr int kEdition = 9;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -77,6 +78,8 @@ class World final : public Instances {
     bool is_urgent = false, preemptible = false, checkpoints = false;
     std::int64_t gpus = 0;      // of a task
     bool is_immediate = false;  // now or not at all
+    std::int64_t nodes = 0;     // a task on each; 0: wherever there are cores
+    bool is_whole = false;      // with all that is on them
     std::string user = {};      // the asker; "": the owner of the instance
   };
   struct Person {
@@ -91,6 +94,7 @@ class World final : public Instances {
   void submit_instance(Instance& instance);
   void be_elastic(Ask& ask);
   void crowd_an_elastic_child();
+  void want_nodes(Ask& ask);
   void wish_something(Ask& ask);
   void choose_queue(Ask& ask);
   void change_a_job(Instance& instance);

@@ -99,17 +99,26 @@ void add_elastic_option(Parser& parser, ElasticOption& option) {
   parser.option(
       "--elastic", [&option](const std::string& word) { return read_elastic(word, option); },
       "[MIN-]MAX",
-      "cores: it asks for more by itself when jobs wait in it, up to MAX, and gives back what is "
-      "idle (grant.max, grant.idle); it begins with MIN, or with what -n says");
+      "cores: it asks for more by itself when jobs wait in it, up to MAX, of its own nodes or on "
+      "whole nodes more, and gives back what is idle (grant.max, grant.idle); it begins with MIN, "
+      "or with what -n and -N say");
 }
 
 Status take_elastic(const ElasticOption& option, JobOptions& job,
                     instance::StartOptions& instance) {
   if (option.word.empty()) return {};
   const auto& shape = job.shape;
-  if (shape.exclusive)
-    return clashes(option, "cores come of the nodes that it has; with -x it has all of them");
   const std::int64_t slots = job.tasks_given ? shape.tasks : std::max<std::int64_t>(1, shape.nodes);
+  if (shape.exclusive) {
+    if (option.least > 0)
+      return clashes(option,
+                     "with -x it begins with whole nodes, as many as -N says: name MAX only");
+    if (option.most <= slots * shape.cores_per_task)
+      return clashes(option, fmt::format("it begins with {} cores at least, which is not less",
+                                         slots * shape.cores_per_task));
+    instance.conf.push_back(fmt::format("grant.max={}", option.most));
+    return {};
+  }
   const bool is_told = job.tasks_given || shape.nodes > 0;
   const std::int64_t begins_with =
       option.least > 0 && !is_told ? option.least : slots * shape.cores_per_task;

@@ -99,6 +99,32 @@ Status AgentAdmission::add_invited(const std::string& host) {
   return {};
 }
 
+Result<std::uint32_t> AgentAdmission::make_place(const std::string& host) {
+  const auto own = hosts_.size() - invited_.nodes.size();
+  const auto known = std::find(hosts_.begin(), hosts_.end(), host);
+  const auto rank = static_cast<std::size_t>(known - hosts_.begin());
+  if (known == hosts_.end()) {
+    if (auto added = add_invited(host); !added) return tl::unexpected(added.error());
+    return static_cast<std::uint32_t>(rank);
+  }
+  if (rank < own || !secrets_.agents[rank].empty())
+    return fail(Errc::exists, "it has an agent there already", host);
+  auto key = transport::new_key_pair();
+  if (!key) return tl::unexpected(key.error());
+  put(rank, std::move(*key), transport::new_secret());
+  return static_cast<std::uint32_t>(rank);
+}
+
+void AgentAdmission::give_up_place(std::uint32_t rank) {
+  put(rank, {}, {});
+}
+
+void AgentAdmission::put(std::size_t rank, transport::KeyPair key, std::string secret) {
+  InvitedNodes::Node& node = invited_.nodes.at(rank - (hosts_.size() - invited_.nodes.size()));
+  node.key = secrets_.keys.agents.at(rank) = std::move(key);
+  node.secret = secrets_.agents.at(rank) = std::move(secret);
+}
+
 Result<InvitedNodes::Invitation*> AgentAdmission::invitation_of(const transport::Principal& who,
                                                                 Time wall) {
   const auto is_its = [&](const auto& one) {
@@ -158,6 +184,8 @@ Result<launch::msg::JoinReply> AgentAdmission::place_for(
   place.rank = *rank;
   place.host = hosts_[*rank];
   if (*rank == 0) return place;
+  if (secrets_.agents.at(*rank).empty())
+    return fail(Errc::denied, fmt::format("{} is none of its nodes any more", place.host));
   if (is_connected(*rank))
     return fail(Errc::exists,
                 fmt::format("the agent of rank {}, {}, is there already", *rank, place.host));

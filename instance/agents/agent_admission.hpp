@@ -41,6 +41,15 @@ class AgentAdmission {
   // not be among those that the instance was started with. Errors: unsupported (libzmq).
   Result<transport::KeyPair> invite(Time until, std::uint64_t uses);
 
+  // Makes a place for the agent of a host that comes while the instance runs, with a key and a
+  // secret of its own: its rank, which is that of an earlier agent there if its place was given up.
+  // Errors: exists (the host has a place), unsupported (libzmq).
+  Result<std::uint32_t> make_place(const std::string& host);
+  // Nobody can take this place, or show its key, any more. REQUIRES: make_place() has made it.
+  void give_up_place(std::uint32_t rank);
+  // The secret of the agent of this rank; "": its place was given up.
+  const std::string& secret_of(std::uint32_t rank) const { return secrets_.agents.at(rank); }
+
   // The owner of the public key: kJoiner, "join 2", "agent 3"; "": the key is unknown.
   std::string name_of(const std::string& public_key) const;
 
@@ -59,6 +68,7 @@ class AgentAdmission {
   Result<std::uint32_t> rank_of(const launch::msg::JoinRequest& ask) const;
   Result<InvitedNodes::Invitation*> invitation_of(const transport::Principal& who, Time wall);
   Status add_invited(const std::string& host);
+  void put(std::size_t rank, transport::KeyPair key, std::string secret);
   void expect(const InvitedNodes::Node& node);
 
   std::vector<std::string> hosts_;  // by rank

@@ -175,6 +175,7 @@ class AgentLink {
   std::string wire_up_of(const Submission& what) const;
   void add_files(launch::msg::Start& start, const ActiveJob& job) const;
   ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;
+  const ActiveJob* grant_of_part(const ActiveJob& job) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::Program program_for(const ActiveJob& job);
   launch::msg::StartRequest start_request();

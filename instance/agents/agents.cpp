@@ -59,7 +59,8 @@ void Agents::checkpoint(const ActiveJob& job) {
 
 bool Agents::proves_its_rank(const transport::Request& request,
                              const launch::msg::Hello& hello) const {
-  return hello.rank < secrets_.size() && may_be_agent(request.principal(), hello.rank) &&
+  return hello.rank < secrets_.size() && !secrets_[hello.rank].empty() &&
+         may_be_agent(request.principal(), hello.rank) &&
          transport::is_same_secret(hello.secret, secrets_[hello.rank]);
 }
 
@@ -129,11 +130,29 @@ void Agents::refuse_latecomer(const transport::Request& request, const launch::m
   request.reply(transport::pack(welcome));
 }
 
+void Agents::expect_at(std::uint32_t rank, std::string secret) {
+  if (rank >= secrets_.size()) secrets_.resize(rank + 1);
+  secrets_[rank] = std::move(secret);
+  links_.try_emplace(rank, ground_, rank);
+}
+
+// Its link stays for what is still to be done with it in this turn; nobody can prove that rank.
+void Agents::retire(std::uint32_t rank) {
+  secrets_.at(rank).clear();
+  ground_.after_commit.add([this, rank] {
+    AgentLink& link = links_.at(rank);
+    if (!secrets_.at(rank).empty()) return;
+    link.shutdown();
+    by_peer_.erase(link.peer());
+    link.peer_lost();
+  });
+}
+
 std::vector<std::uint32_t> Agents::awaited() const {
   std::vector<std::uint32_t> ranks;
   if (links_.size() == secrets_.size()) return ranks;
   for (std::uint32_t rank = 0; rank < secrets_.size(); ++rank)
-    if (!links_.contains(rank)) ranks.push_back(rank);
+    if (!links_.contains(rank) && !secrets_[rank].empty()) ranks.push_back(rank);
   return ranks;
 }
 

@@ -49,6 +49,12 @@ class Agents {
   std::function<void(const launch::msg::Hello&)> on_welcome = [](const launch::msg::Hello&) {};
   // One more agent may come, with the rank behind the last one.
   void expect(std::string secret) { secrets_.push_back(std::move(secret)); }
+  // The agent of this rank may come with this secret, also where another of the rank has retired.
+  // REQUIRES: `rank` is one of those expected, or the next one.
+  void expect_at(std::uint32_t rank, std::string secret);
+  // The node of this agent is none of the instance's any more: after the commit the agent is told
+  // to end, and counts as away for good. REQUIRES: has(rank), and no job has a part there.
+  void retire(std::uint32_t rank);
   // Ranks of expected agents that have never come.
   std::vector<std::uint32_t> awaited() const;
   // REQUIRES: knows(request.peer()).

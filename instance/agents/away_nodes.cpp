@@ -14,6 +14,11 @@
 namespace holon::instance {
 namespace {
 
+constexpr Time kNotYet = 0;  // since when an agent is away that has not come yet
+
+// The host of an agent of which this broker has not heard.
+constexpr const char* kNotHeardYet = "";
+
 // The vertices of these nodes.
 std::vector<resource::VertexId> vertices_of(const resource::ResourceGraph& graph,
                                             const std::vector<std::int32_t>& ranks) {
@@ -49,7 +54,7 @@ Status AwayNodes::restore(Time now) {
     offline_[agent.rank] = agent;
     set_up(agent.rank, false);
   }
-  for (const std::uint32_t rank : ranks) away_[rank] = {now, ""};
+  for (const std::uint32_t rank : ranks) away_[rank] = {now, kNotHeardYet};
   return {};
 }
 
@@ -67,6 +72,30 @@ void AwayNodes::agent_left(std::uint32_t rank, const std::string& host, Time now
 void AwayNodes::agent_is_awaited(std::uint32_t rank, const std::string& host, Time now) {
   const Away& how = away_[rank] = {now, host};
   if (!offline_.contains(rank)) close(rank, how);
+}
+
+void AwayNodes::agent_is_started(std::uint32_t rank, const std::string& host, Time now) {
+  away_[rank] = {now, host};
+  offline_[rank] = {rank, host, kNotYet};
+  journal_.put_offline(offline_[rank]);
+  set_up(rank, false);
+}
+
+bool AwayNodes::is_coming(std::uint32_t rank, Time since) const {
+  const auto known = offline_.find(rank);
+  if (known == offline_.end() || known->second.since != kNotYet) return false;
+  const auto away = away_.find(rank);
+  return away == away_.end() || away->second.since >= since;
+}
+
+bool AwayNodes::is_lost(std::uint32_t rank) const {
+  const auto away = away_.find(rank);
+  return away != away_.end() && (away->second.host != kNotHeardYet || offline_.contains(rank));
+}
+
+void AwayNodes::forget(std::uint32_t rank) {
+  away_.erase(rank);
+  if (offline_.erase(rank) != 0) journal_.remove_offline(rank);
 }
 
 std::optional<Time> AwayNodes::turn(Time now) {
@@ -117,8 +146,10 @@ std::string AwayNodes::reasons() const {
     for (const auto node : vertices_of(store_.graph(), nodes_of_agents_.nodes_of(rank)))
       hosts.append(store_.graph().name(node));
     if (hosts.empty()) continue;
-    text += fmt::format("{}{}: its agent has been away since {}", text.empty() ? "" : "; ",
-                        hosts.str(), time_text(agent.since, clock_.wall(clock_.now())));
+    text += fmt::format("{}{}: ", text.empty() ? "" : "; ", hosts.str());
+    text += agent.since == kNotYet ? "it is not here yet, its agent is being started"
+                                   : "its agent has been away since " +
+                                         time_text(agent.since, clock_.wall(clock_.now()));
   }
   return text;
 }

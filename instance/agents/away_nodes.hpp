@@ -34,6 +34,14 @@ class AwayNodes {
   void agent_left(std::uint32_t rank, const std::string& host, Time now);
   // The agent's node is known, but the agent is not welcome yet: nothing is placed there before.
   void agent_is_awaited(std::uint32_t rank, const std::string& host, Time now);
+  // An agent is being started on a node that has come: nothing is placed there before it is here.
+  void agent_is_started(std::uint32_t rank, const std::string& host, Time now);
+  // Is an agent being started there that has not come yet? Since when, at the earliest?
+  bool is_coming(std::uint32_t rank, Time since = 0) const;
+  // Is the agent away, and not only because this broker has begun a moment ago?
+  bool is_lost(std::uint32_t rank) const;
+  // The instance has no node of this agent any more.
+  void forget(std::uint32_t rank);
   // Call before the commit. Returns when to call it again at the latest.
   std::optional<Time> turn(Time now);
 

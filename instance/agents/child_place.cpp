@@ -11,8 +11,10 @@ constexpr const char* kPlace = "HOLON_CHILD_PLACE";
 
 std::map<std::string, std::string> secrets_of(const ChildPlace& place) {
   if (place.hosts.empty()) return {};
-  const nlohmann::json json{
-      {"index", place.index}, {"hosts", place.hosts}, {"one_machine", place.is_one_machine}};
+  const nlohmann::json json{{"index", place.index},
+                            {"hosts", place.hosts},
+                            {"one_machine", place.is_one_machine},
+                            {"by_name", place.is_by_name}};
   return {{kPlace, json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)}};
 }
 
@@ -21,7 +23,8 @@ Result<ChildPlace> parse_child_place(const std::map<std::string, std::string>& s
   if (text == secrets.end()) return ChildPlace();
   try {
     const auto json = nlohmann::json::parse(text->second);
-    ChildPlace place{json.at("index"), json.at("hosts"), json.at("one_machine")};
+    ChildPlace place{json.at("index"), json.at("hosts"), json.at("one_machine"),
+                     json.value("by_name", false)};
     if (place.index < place.hosts.size()) return place;
   } catch (const nlohmann::json::exception&) {
     // told below

@@ -12,14 +12,18 @@
 namespace holon::instance {
 
 struct ChildPlace {
-  std::size_t index = 0;           // which of the child's processes this is
-  std::vector<std::string> hosts;  // names of their nodes, by index; empty: it is the only one
-  bool is_one_machine = true;      // all are on one machine, whatever the names
+  std::size_t index = 0;  // which of the child's processes this is
+  // Names of their nodes, by index; empty: it is the only one, and stays so. Where `is_by_name`:
+  // those of the child's own nodes, a hostlist, and of this one.
+  std::vector<std::string> hosts;
+  bool is_one_machine = true;  // all are on one machine, whatever the names
+  // The child knows the node by its name only: it came while the child ran.
+  bool is_by_name = false;
 
   bool operator==(const ChildPlace&) const = default;
 };
 
-// Empty for a child of one process.
+// Empty where there are no hosts.
 std::map<std::string, std::string> secrets_of(const ChildPlace& place);
 // Errors: invalid_argument.
 Result<ChildPlace> parse_child_place(const std::map<std::string, std::string>& secrets);

@@ -1,4 +1,6 @@
 // Makes the message that starts a job's tasks on an agent: files, tasks, variables, limits.
+#include <algorithm>
+
 #include "instance/agents/agent_link.hpp"
 #include "resource/graph/graph.hpp"
 
@@ -27,8 +29,13 @@ void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
     start.input = files.input;
     start.input_tasks = job.submission->input_tasks;
   }
-  start.output = file_of_part(files.output, place);
-  start.error = file_of_part(files.error, place);
+  // An agent of a child that comes and goes leaves nothing beside the user's files.
+  const bool is_extra = grant_of_part(job) != nullptr;
+  const auto file_for = [&](const std::string& file, const std::string& of_user) {
+    return is_extra && !of_user.empty() ? "/dev/null" : file_of_part(file, place);
+  };
+  start.output = file_for(files.output, job.submission->output);
+  start.error = file_for(files.error, job.submission->error);
   start.own_output = job.submission->output.empty();
   start.own_error = job.submission->error.empty();
   start.label = job.submission->label;
@@ -51,32 +58,56 @@ std::string AgentLink::wire_up_of(const Submission& what) const {
   return settings_.serves_users ? "pmi2" : wanted;  // no PMIx server is another user's
 }
 
-// What the process of this part of a child instance has to know of the others.
+// What the process of this part of a child instance has to know of the others. A child on one node
+// of several may get others later (grants/); users' instances do not.
 ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const {
   ChildPlace place;
-  place.index = place_of(job.life, rank_);
   place.is_one_machine = settings_.is_one_machine;
-  if (job.life.parts.size() < 2) return place;
+  const auto host_of = [&](std::uint32_t rank) {
+    const auto its = part_for(ground_.nodes_of_agents, nodes, rank).nodes;
+    return its.empty() ? std::string() : its.front().host;
+  };
+  if (grant_of_part(job) != nullptr) {
+    place.hosts = {job.life.place.nodelist, host_of(rank_)};
+    place.index = 1;
+    place.is_by_name = true;
+    return place;
+  }
+  place.index = place_of(job.life, rank_);
+  const bool is_alone = job.life.parts.size() < 2;
+  if (is_alone && (settings_.serves_users || ground_.nodes_of_agents.agents().size() < 2))
+    return place;
   for (const Part& part : job.life.parts)
-    place.hosts.push_back(part_for(ground_.nodes_of_agents, nodes, part.rank).nodes.front().host);
+    if (const auto host = host_of(part.rank); !host.empty()) place.hosts.push_back(host);
+  if (place.index >= place.hosts.size()) place.hosts.clear();
   return place;
+}
+
+// The grant that has brought the node of this part of a child; nullptr: it is the child's own.
+const ActiveJob* AgentLink::grant_of_part(const ActiveJob& job) const {
+  for (const event::GrantExtend& extra : job.life.extra)
+    if (std::find(extra.ranks.begin(), extra.ranks.end(), rank_) != extra.ranks.end())
+      return jobs_.find(JobId(extra.grant));
+  return nullptr;
 }
 
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
-  auto nodes = nodes_of(ground_.graph, *job.allocation);
+  const ActiveJob* const grant = grant_of_part(job);
+  const bool is_extra = grant != nullptr && grant->allocation.has_value();
+  auto nodes = nodes_of(ground_.graph, is_extra ? *grant->allocation : *job.allocation);
   place_tasks(nodes, tasks_of(job), what.distribution, slot_shape(what));
   const auto place = static_cast<std::uint32_t>(place_of(job.life, rank_));
   const bool led = is_led(job.life, rank_);
   lm::Start start;
   start.job = job.id.value();
   start.attempt = job.life.retries;
-  start.truncate = job.life.retries == 0;
+  start.truncate = job.life.retries == 0 && grant == nullptr;
   start.path = jobs_.path_of(job.id);
   start.program = program;
   start.ntasks = static_cast<std::uint32_t>(tasks_of(job));
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
-  start.nodelist = job.life.place.nodelist;
+  start.nodelist = is_extra ? grant->life.place.nodelist : job.life.place.nodelist;
   start.bind = settings_.bind;
   auto part_tasks = tasks_by_part(ground_.nodes_of_agents, nodes);
   const PlacedPart part = part_for(ground_.nodes_of_agents, nodes, rank_);

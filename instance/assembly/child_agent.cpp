@@ -46,7 +46,10 @@ int child_agent_main(const ChildAgentOptions& options) {
     return launch::kAgentCouldNotBegin;
   }
   RemoteAgentOptions agent;
-  agent.rank = static_cast<std::int64_t>(options.place.index);
+  if (options.place.is_by_name)
+    agent.name = options.place.hosts[options.place.index];
+  else
+    agent.rank = static_cast<std::int64_t>(options.place.index);
   agent.cpuset = options.cpuset;
   agent.log_level = options.log_level;
   return remote_agent_with(*invitation, agent);

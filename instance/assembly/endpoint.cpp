@@ -35,11 +35,12 @@ std::vector<std::string> endpoint_addresses(const std::string& address, std::uin
   return addresses;
 }
 
-Result<Endpoint> make_endpoint(std::size_t nodes, const std::string& address, std::uint16_t port) {
+Result<Endpoint> make_endpoint(std::size_t nodes, const std::string& address, std::uint16_t port,
+                               bool later) {
   // Without a network all nodes are on this machine.
   const bool is_alone = address.empty() && transport::addresses_of_this_host().empty();
   const std::string at = is_alone ? "127.0.0.1" : address.empty() ? "0.0.0.0" : address;
-  auto socket = transport::listening_socket(at, port);
+  auto socket = later ? transport::bound_socket(at, port) : transport::listening_socket(at, port);
   if (!socket) return fail(socket.error().code, socket.error().what, "instance.address=" + at);
   auto keys = new_keys(nodes);
   if (!keys) return tl::unexpected(keys.error());

@@ -66,7 +66,7 @@ Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
   nodes_ = nodes;
   endpoint_ = nodes.endpoint;
   if (!endpoint_) {
-    auto made = make_endpoint(nodes.hosts.size(), address);
+    auto made = make_endpoint(nodes.hosts.size(), address, 0, nodes.may_grow);
     if (!made) return tl::unexpected(made.error());
     endpoint_ = std::make_shared<const Endpoint>(std::move(*made));
   }

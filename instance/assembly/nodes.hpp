@@ -27,6 +27,7 @@ struct Nodes {
   std::string handover, munge_socket;
   // Where the broker listens for the agents; nullopt: as instance.address says.
   std::optional<std::string> address;
+  bool may_grow = false;  // the only node may be joined by others later: nothing listens before
   // Made already by tasks that have met (rendezvous.hpp); nullptr: the supervisor makes it.
   std::shared_ptr<const Endpoint> endpoint;
 };

@@ -255,6 +255,7 @@ int serve(const StartOptions& options, launch::Environment& handed, const ChildP
 Nodes nodes_of_child(const ChildPlace& place) {
   Nodes nodes;
   nodes.hosts = place.hosts;
+  nodes.may_grow = place.hosts.size() == 1;
   if (place.is_one_machine) nodes.address = "127.0.0.1";
   return nodes;
 }

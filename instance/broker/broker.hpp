@@ -100,6 +100,11 @@ class Broker {
   bool is_one_machine() const;
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
+  Status listen_to_nodes();
+  std::vector<std::uint32_t> agents_in(const ResourceSource& source,
+                                       const resource::ResourceGraph& graph) const;
+  void take_granted_nodes();
+  Result<GrantedNodes::Place> place_for_granted(const std::string& host);
   void answer_join(const transport::Request& request);
   std::string keyed_addresses() const;
   void watch_stranger(transport::PeerId peer);
@@ -176,6 +181,7 @@ class Broker {
   std::map<transport::PeerId, transport::Subscription> unproved_;  // connected, but not proved yet
   std::optional<transport::Munge> munge_;  // where users of other machines may connect
   std::uint16_t port_ = 0;                 // for agents on other nodes
+  bool is_open_ = false;                   // there
   Refusals strangers_;                     // at its socket
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;

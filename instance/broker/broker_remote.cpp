@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <utility>
 
 #include "instance/assembly/endpoint.hpp"
 #include "instance/broker/broker.hpp"
@@ -31,10 +32,19 @@ void publish_address(const std::string& file, const std::string& lines) {
 
 }  // namespace
 
-// Only an instance of several nodes has keys, and thus a socket that others can reach.
+// Only an instance that has several nodes, or may get others, has keys, and thus a socket that
+// others can reach. A child on one node listens there once others come.
 Status Broker::open_to_nodes() {
   if (options_.socket < 0) return {};
   admission_.emplace(options_, config_.orphan_timeout);
+  const bool is_alone = options_.start.grant && options_.hosts.size() == 1;
+  return is_alone ? Status() : listen_to_nodes();
+}
+
+Status Broker::listen_to_nodes() {
+  if (is_open_) return {};
+  if (options_.socket < 0)
+    return fail(Errc::unsupported, "it could not listen for other nodes before");
   if (config_.access.munge) {
     auto munge = transport::Munge::load(config_.access.munge_socket);
     if (!munge) return tl::unexpected(munge.error());
@@ -53,9 +63,11 @@ Status Broker::open_to_nodes() {
     if (const auto line = strangers_.note(who, why, reactor_.now()); !line.empty())
       spdlog::warn(line);
   };
-  const auto listening =
-      server_->also_listen(transport::UniqueFd(options_.socket), std::move(admission));
+  // From here on the socket is the server's, or closed.
+  transport::UniqueFd socket(std::exchange(options_.socket, -1));
+  const auto listening = server_->also_listen(std::move(socket), std::move(admission));
   if (!listening) return tl::unexpected(listening.error());
+  is_open_ = true;
   const auto digits = std::string_view(*listening).substr(listening->rfind(':') + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), port_);
   if (munge_) publish_address(options_.runtime_dir + "/address", keyed_addresses());
@@ -187,8 +199,45 @@ Status Broker::recall_invited_nodes() {
     options_.hosts.push_back(node.host);
     options_.secrets.agents.push_back(node.secret);
   }
+  const bool listens = !guests->nodes.empty();
   admission_->restore(std::move(*guests));
-  return {};
+  return listens ? listen_to_nodes() : Status();
+}
+
+// Nodes that have come to a child have an agent each, and so have its own then.
+std::vector<std::uint32_t> Broker::agents_in(const ResourceSource& source,
+                                             const resource::ResourceGraph& graph) const {
+  const bool has_got_nodes =
+      options_.start.grant && admission_ && !admission_->guests().nodes.empty();
+  return has_got_nodes ? ranks_of_nodes(graph) : agents_of(source, options_.secrets.agents.size());
+}
+
+// A later broker knows the nodes from the places of their agents.
+void Broker::take_granted_nodes() {
+  if (!options_.start.grant || !admission_) return;
+  GrantedNodes& nodes = instance_->granted_nodes;
+  const auto first = options_.hosts.size() - admission_->guests().nodes.size();
+  for (auto rank = static_cast<std::uint32_t>(first); rank < options_.hosts.size(); ++rank)
+    if (!admission_->secret_of(rank).empty()) nodes.restore(rank);
+  nodes.make_place = [this](const std::string& host) { return place_for_granted(host); };
+  nodes.give_up_place = [this](std::uint32_t rank) {
+    options_.secrets.agents.at(rank).clear();
+    admission_->give_up_place(rank);
+    keep_invited_nodes();
+  };
+}
+
+Result<GrantedNodes::Place> Broker::place_for_granted(const std::string& host) {
+  if (auto listens = listen_to_nodes(); !listens) return tl::unexpected(listens.error());
+  const auto rank = admission_->make_place(host);
+  if (!rank) return tl::unexpected(rank.error());
+  if (*rank == options_.hosts.size()) {
+    options_.hosts.push_back(host);
+    options_.secrets.agents.emplace_back();
+  }
+  options_.secrets.agents.at(*rank) = admission_->secret_of(*rank);
+  keep_invited_nodes();
+  return GrantedNodes::Place{*rank, admission_->secret_of(*rank)};
 }
 
 void Broker::keep_invited_nodes() {

@@ -4,8 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "instance/resources/more_nodes.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
@@ -18,7 +20,7 @@ namespace he = holdings::entry;
 
 constexpr std::size_t kMostAsksOpen = 100;  // that are not answered yet
 
-bool goes_back(const h::Holding& holding) {
+bool is_going_back(const h::Holding& holding) {
   return holding.state == h::State::asked_back || holding.state == h::State::draining ||
          holding.state == h::State::returned;
 }
@@ -29,6 +31,15 @@ bool is_answered(const h::Turn& of_extend) {
     return std::holds_alternative<h::Taken>(sent.message) ||
            std::holds_alternative<h::Refused>(sent.message);
   });
+}
+
+// The ranks of the nodes that it has had from the start.
+std::set<std::int32_t> nodes_of_its_own(const resource::ResourceGraph& graph, const h::Link& up) {
+  std::set<std::int32_t> ranks;
+  for (const h::Holding& holding : up.holdings)
+    if (holding.source == h::Source::owned)
+      for (const auto node : nodes_with(graph, holding.units)) ranks.insert(graph[node].rank);
+  return ranks;
 }
 
 Time earlier_of(const std::optional<Time>& a, Time b) {
@@ -47,11 +58,9 @@ bool Borrower::begin(Time now) {
 void Borrower::restore() {
   is_up_to_date_ = uses_.book.up().holdings.empty();  // nothing has ever been asked for
   for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (goes_back(holding)) drain(holding.units);
+    if (is_going_back(holding)) drain(holding.units);
     if (holding.until == kTimeMax) continue;
-    for (const auto unit : holding.units.ids())
-      if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
-        uses_.store.set_end_of(*v, holding.until);
+    for (const auto v : places_of(holding.units)) uses_.store.set_end_of(v, holding.until);
   }
 }
 
@@ -95,7 +104,7 @@ void Borrower::ask(const transport::Request& request, Time now) {
   const auto what = transport::unpack<msg::GrantAsk>(request.payload());
   if (!what) return request.fail(what.error());
   const auto answered = [this, request, is_answered = false](const Result<msg::GrantAnswer>& answer,
-                                                             Time) mutable {
+                                                             bool, Time) mutable {
     if (std::exchange(is_answered, true)) return;
     uses_.after_commit.add([request, answer] {
       answer ? request.reply(transport::pack(*answer)) : request.fail(answer.error());
@@ -109,7 +118,7 @@ void Borrower::withdraw(h::Op ask) {
   uses_.after_commit.add([this, ask] { send_(h::Withdraw{ask}); });
 }
 
-void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer, Time now) {
+void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer, Time now, bool never) {
   const bool is_promise = answer && !answer->is_here;
   OnAnswer on_answer;
   if (auto asked = asked_.extract(op); !asked.empty())
@@ -120,7 +129,7 @@ void Borrower::answer(h::Op op, const Result<msg::GrantAnswer>& answer, Time now
     promised_.erase(op);
     withdrawn_.erase(op);
   }
-  if (on_answer) on_answer(answer, now);
+  if (on_answer) on_answer(answer, never, now);
 }
 
 std::vector<Time> Borrower::promised() const {
@@ -133,7 +142,7 @@ void Borrower::hear(const h::Message& message, Time now) {
   if (const auto* no = std::get_if<h::No>(&message)) {
     return answer(no->op,
                   fail(Errc::unsatisfiable, no->why + (no->help.empty() ? "" : "; " + no->help)),
-                  now);
+                  now, no->never);
   }
   if (const auto* promise = std::get_if<h::Promise>(&message)) {
     if (const auto asked = asked_.find(promise->op); asked != asked_.end())
@@ -151,40 +160,92 @@ void Borrower::hear(const h::Message& message, Time now) {
 
 // ---- what comes
 
-Status Borrower::grow(const h::Extend& extend, const std::string& jgf) {
-  auto& store = uses_.store;
+Status Borrower::grow(const h::Extend& extend, const std::string& jgf, Time now) {
   auto read = resource::read_jgf(jgf);
   if (!read) return tl::unexpected(read.error());
-  const auto part = as_part_of(store.graph(), std::move(*read));
-  if (!part) return tl::unexpected(part.error());
-  const auto kept = uses_.journal.meta("resources.text");
-  if (!kept || !*kept) return fail(Errc::system, "its resources are not in its journal");
-  auto text = text_with(**kept, *part);
-  if (!text) return tl::unexpected(text.error());
-  const h::Units before = units_in(store.graph());
-  if (auto grown = store.grow(*part); !grown) return grown;
-  if (const h::Units came = without(units_in(store.graph()), before); came != extend.units) {
-    leave(came);
-    return fail(Errc::protocol, "the units have other numbers here");
+  if (const std::string why = objection(extend.answers, cores_in(*read)); !why.empty())
+    return fail(Errc::denied, why);
+  std::vector<GrantedNodes::Node> nodes;
+  const auto rank_for = [&](const std::string& host) {
+    auto rank = uses_.nodes.expect(host);
+    if (rank) nodes.push_back({*rank, host});
+    return rank;
+  };
+  const auto part = as_part_of(uses_.store.graph(), std::move(*read), rank_for);
+  const Status grown = part ? grow_by(*part, extend) : tl::unexpected(part.error());
+  if (!grown) {
+    for (const auto& node : nodes) uses_.nodes.give_up(node.rank);
+    return grown;
   }
-  for (const auto unit : extend.units.ids())
-    store.set_end_of(*store.graph().find_uniq(static_cast<std::int64_t>(unit)), extend.until);
-  uses_.journal.set_meta("resources.text", *text);
+  if (!nodes.empty()) uses_.nodes.came(nodes, now);
+  for (const auto v : places_of(extend.units)) uses_.store.set_end_of(v, extend.until);
   uses_.jobs.resources_changed();
   return {};
 }
 
+Status Borrower::grow_by(const resource::GraphSpec& part, const h::Extend& extend) {
+  auto& store = uses_.store;
+  const auto kept = uses_.journal.meta("resources.text");
+  if (!kept || !*kept) return fail(Errc::system, "its resources are not in its journal");
+  auto text = text_with(**kept, part);
+  if (!text) return tl::unexpected(text.error());
+  const h::Units before = units_in(store.graph());
+  if (auto grown = store.grow(part); !grown) return grown;
+  if (const h::Units came = without(units_in(store.graph()), before); came != extend.units) {
+    leave(came);
+    return fail(Errc::protocol, "the units have other numbers here");
+  }
+  uses_.journal.set_meta("resources.text", *text);
+  return {};
+}
+
+// Whole nodes that came stand for their units, which have no drain and no end of their own.
+std::vector<resource::VertexId> Borrower::places_of(const h::Units& units) const {
+  const auto& graph = uses_.store.graph();
+  const auto own = nodes_of_its_own(graph, uses_.book.up());
+  auto places = nodes_with(graph, units);
+  std::erase_if(places, [&](resource::VertexId node) { return own.contains(graph[node].rank); });
+  for (const auto unit : units.ids())
+    if (const auto v = graph.find_uniq(static_cast<std::int64_t>(unit));
+        v && own.contains(graph[*v].rank))
+      places.push_back(*v);
+  return places;
+}
+
+// Whole nodes of which these are the last units.
+std::vector<resource::VertexId> Borrower::nodes_gone_with(const h::Units& units) const {
+  const auto& graph = uses_.store.graph();
+  const h::Units stay = without(units_in(graph), units);
+  const auto with_some = nodes_with(graph, stay);
+  auto nodes = nodes_with(graph, units);
+  std::erase_if(nodes, [&](resource::VertexId node) {
+    return !uses_.nodes.has(graph[node].rank) ||
+           std::find(with_some.begin(), with_some.end(), node) != with_some.end();
+  });
+  return nodes;
+}
+
 void Borrower::shrink(const h::Units& units) {
+  std::vector<std::int32_t> ranks;
+  for (const auto node : nodes_gone_with(units)) ranks.push_back(uses_.store.graph()[node].rank);
   const auto kept = uses_.journal.meta("resources.text");
   if (kept && *kept)
-    if (auto text = text_without(**kept, units)) uses_.journal.set_meta("resources.text", *text);
+    if (auto text = text_without(**kept, units, ranks))
+      uses_.journal.set_meta("resources.text", *text);
   leave(units);
 }
 
 void Borrower::leave(const h::Units& units) {
+  auto& store = uses_.store;
+  std::vector<std::uint32_t> ranks;
+  for (const auto node : nodes_gone_with(units)) {
+    ranks.push_back(static_cast<std::uint32_t>(store.graph()[node].rank));
+    static_cast<void>(store.shrink(store.graph().path(node)));
+  }
   for (const auto unit : units.ids())
-    if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
-      static_cast<void>(uses_.store.shrink(uses_.store.graph().path(*v)));
+    if (const auto v = store.graph().find_uniq(static_cast<std::int64_t>(unit)))
+      static_cast<void>(store.shrink(store.graph().path(*v)));
+  if (!ranks.empty()) uses_.nodes.left(ranks);
   uses_.jobs.resources_changed();
 }
 
@@ -199,7 +260,7 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
     return std::holds_alternative<he::Took>(entry);
   });
   if (took)
-    if (auto grown = grow(*extend, jgf); !grown) {
+    if (auto grown = grow(*extend, jgf, now); !grown) {
       took = false;
       const std::string why = to_string(grown.error());
       turn.entries.back() = he::Declined{*extend, why};
@@ -251,29 +312,44 @@ Status Borrower::release(const msg::GrantRelease& what, Time now) {
 
 void Borrower::drain(const h::Units& units) {
   bool changed = false;
-  for (const auto unit : units.ids()) {
-    const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit));
-    if (!v || uses_.store.graph()[*v].drained) continue;
-    uses_.store.set_drained(*v, true);
+  for (const auto v : places_of(units)) {
+    if (uses_.store.graph()[v].drained) continue;
+    uses_.store.set_drained(v, true);
     changed = true;
   }
   if (changed) uses_.jobs.resources_changed();
 }
 
+std::set<resource::VertexId> Borrower::nodes_going_back() const {
+  const auto& graph = uses_.store.graph();
+  std::set<resource::VertexId> nodes;
+  for (const h::Holding& holding : uses_.book.up().holdings) {
+    if (!is_going_back(holding)) continue;
+    for (const auto place : places_of(holding.units))
+      if (graph.type_name(place) == "node") nodes.insert(place);
+  }
+  return nodes;
+}
+
 bool Borrower::is_idle(const h::Units& units) const {
-  const auto ids = units.ids();
-  return std::all_of(ids.begin(), ids.end(), [&](std::uint64_t unit) {
-    const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit));
-    return !v || uses_.store.jobs_at(*v).empty();
+  const auto places = places_of(units);
+  return std::all_of(places.begin(), places.end(),
+                     [&](resource::VertexId v) { return uses_.store.jobs_at(v).empty(); });
+}
+
+bool Borrower::is_coming(const h::Units& units) const {
+  const auto places = places_of(units);
+  return std::any_of(places.begin(), places.end(), [&](resource::VertexId v) {
+    return uses_.nodes.is_coming(uses_.store.graph()[v].rank);
   });
 }
 
 // Grants are passed over: the lender asks the child for them, as hard as they are asked for here.
 void Borrower::kill_there(const h::Recall& recall, Time now) {
   std::set<JobId> jobs;
-  for (const auto unit : recall.units.ids())
-    if (const auto v = uses_.store.graph().find_uniq(static_cast<std::int64_t>(unit)))
-      for (const JobId job : uses_.store.jobs_at(*v)) jobs.insert(job);
+  const auto places = places_of(recall.units);
+  for (const auto v : places)
+    for (const JobId job : uses_.store.jobs_at(v)) jobs.insert(job);
   for (const JobId job : jobs)
     if (const ActiveJob* known = uses_.jobs.find(job);
         known != nullptr && known->life.state == JobState::run &&
@@ -281,12 +357,16 @@ void Borrower::kill_there(const h::Recall& recall, Time now) {
       uses_.jobs.raise(
           job, "node-failure",
           fmt::format("what it ran on went back to the instance above: {}", recall.why), now);
+  // Where the agent is gone nobody else would say that the jobs are over.
+  for (const auto node : nodes_with(uses_.store.graph(), recall.units))
+    if (const auto rank = uses_.store.graph()[node].rank; uses_.nodes.has(rank))
+      uses_.nodes.lose_if_away(static_cast<std::uint32_t>(rank), now);
 }
 
 std::optional<Time> Borrower::turn(Time now) {
   std::optional<Time> next = drain_what_is_over(now);
   for (const h::Holding& holding : uses_.book.up().holdings)
-    if (goes_back(holding)) drain(holding.units);
+    if (is_going_back(holding)) drain(holding.units);
   if (const auto due = end_what_is_recalled(now)) next = earlier_of(next, *due);
   release_what_is_idle(now);
   return next;
@@ -328,7 +408,7 @@ std::optional<Time> Borrower::end_what_is_recalled(Time now) {
 void Borrower::release_what_is_idle(Time now) {
   if (uses_.book.up().releasing) return;
   for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (!goes_back(holding) || !is_idle(holding.units)) continue;
+    if (!is_going_back(holding) || !is_idle(holding.units)) continue;
     const auto back = h::release(uses_.book.book(), {.units = holding.units});
     if (back) return write_and_send(*back, now);
   }

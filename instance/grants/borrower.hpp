@@ -3,7 +3,8 @@
 //
 // What is to be done next follows from the book (kept_book.hpp). Units that are asked back, or past
 // their time, take no new work; once no job holds any of them they are released, and once the
-// instance above has that in its journal they leave the graph.
+// instance above has that in its journal they leave the graph. A whole node comes with all that is
+// on it, and leaves with its last unit (membership/granted_nodes.hpp).
 #pragma once
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "instance/grants/units.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
+#include "instance/membership/granted_nodes.hpp"
 #include "instance/tree/identity.hpp"
 #include "msg/grant.hpp"
 #include "resource/store.hpp"
@@ -30,6 +32,7 @@ class Borrower {
     Journal& journal;
     resource::ResourceStore& store;
     JobManager& jobs;
+    GrantedNodes& nodes;
     KeptBook& book;
     AfterCommit& after_commit;
   };
@@ -41,8 +44,9 @@ class Borrower {
   void restore();
   // The instance above has taken this instance for its child, over a new connection.
   void connected();
-  // Called with the answer; after a promise again, with what has become of it.
-  using OnAnswer = std::function<void(const Result<msg::GrantAnswer>&, Time now)>;
+  // Called with the answer; after a promise again, with what has become of it. `never`: it was
+  // refused since there will be none of what was asked for.
+  using OnAnswer = std::function<void(const Result<msg::GrantAnswer>&, bool never, Time now)>;
   // Asks for what the jobspec says. Errors: unsupported (nobody is above), busy, protocol.
   Result<holdings::Op> ask_for(const std::string& jobspec, OnAnswer on_answer, Time now);
   // Does without it, if it is not on its way. Once is enough.
@@ -61,6 +65,14 @@ class Borrower {
   std::optional<Time> turn(Time now);
   // Has no job any of the units?
   bool is_idle(const holdings::Units& units) const;
+  // The nodes that came whole and go back.
+  std::set<resource::VertexId> nodes_going_back() const;
+  // Are they of a node whose agent is still being started?
+  bool is_coming(const holdings::Units& units) const;
+
+  // Says why so many cores, which come for this ask, are not taken, as a clause; "": they are.
+  std::function<std::string(holdings::Op ask, std::int64_t cores)> objection =
+      [](holdings::Op, std::int64_t) { return std::string(); };
 
   void has_parent(bool has) { has_parent_ = has; }
   bool has_parent() const { return has_parent_; }
@@ -79,7 +91,10 @@ class Borrower {
   };
   bool begin(Time now);
   void write_and_send(const holdings::Turn& turn, Time now);
-  Status grow(const holdings::Extend& extend, const std::string& jgf);
+  Status grow(const holdings::Extend& extend, const std::string& jgf, Time now);
+  Status grow_by(const resource::GraphSpec& part, const holdings::Extend& extend);
+  std::vector<resource::VertexId> places_of(const holdings::Units& units) const;
+  std::vector<resource::VertexId> nodes_gone_with(const holdings::Units& units) const;
   void shrink(const holdings::Units& units);
   void leave(const holdings::Units& units);
   void drain(const holdings::Units& units);
@@ -88,7 +103,8 @@ class Borrower {
   std::optional<Time> end_what_is_recalled(Time now);
   void release_what_is_idle(Time now);
   void hear(const holdings::Message& message, Time now);
-  void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer, Time now);
+  void answer(holdings::Op op, const Result<msg::GrantAnswer>& answer, Time now,
+              bool never = false);
 
   const Uses uses_;
   const Send send_;

@@ -21,7 +21,10 @@ constexpr std::int64_t kRestAfterLook = 20;
 // Of what is lacking so much is asked for at once. A grant goes back as a whole, and others who ask
 // at the same time get theirs in between.
 constexpr std::int64_t kPieces = 8;
-constexpr Duration kUnneededFor = 1'000;  // ms, before an ask that nobody waits for is withdrawn
+constexpr Duration kUnneededFor = 1'000;    // ms, before an ask that nobody waits for is withdrawn
+constexpr Duration kTryNodesAgain = 5'000;  // ms, while cores are promised for later
+// An agent that has not come for so long is not waited for: its node may be needed otherwise.
+constexpr Duration kAwaitNodes = 60'000;  // ms
 constexpr Duration kFirstRefusalPause = 1'000,
                    kLongestRefusalPause = 60'000;  // ms, after a refusal
 
@@ -41,18 +44,44 @@ void Elastic::open(std::optional<h::Op> ask) {
   open_ = ask;
   uses_.journal.set_number(kOpenAsk, static_cast<std::int64_t>(ask.value_or(0)));
   unneeded_since_.reset();
+  is_promised_ = gives_way_ = false;
+  next_try_ = 0;
 }
 
 std::string Elastic::awaited(const qmanager::JobRequest& job) const {
   const std::int64_t max = uses_.config.grant_max;
   if (max == 0 || !uses_.borrower.has_parent() || job.spec == nullptr) return "";
-  if (qmanager::least_units(*job.spec, "core") > max) return "";
   const auto& graph = uses_.store.graph();
-  for (const char* other : {"node", "gpu"})
-    if (qmanager::least_units(*job.spec, other) >
-        static_cast<std::int64_t>(graph.by_type(other).size()))
-      return "";
-  return fmt::format("the instance above is asked for more, for up to {} cores (grant.max)", max);
+  if (!may_have(qmanager::least_units(*job.spec, "core"),
+                qmanager::least_units(*job.spec, "node")) ||
+      qmanager::least_units(*job.spec, "gpu") >
+          static_cast<std::int64_t>(graph.by_type("gpu").size()))
+    return "";
+  return fmt::format("the instance above is asked for more, for up to {} cores (grant.max){}", max,
+                     refusal_.empty() ? "" : "; it refused the last time: " + refusal_);
+}
+
+// Would it be asked for that? Cores may come on the nodes that are here. Where there are too few,
+// those with enough cores are used, and others come whole.
+bool Elastic::may_have(std::int64_t cores, std::int64_t nodes) const {
+  if (cores > uses_.config.grant_max) return false;
+  const auto& graph = uses_.store.graph();
+  const auto here = graph.by_type("node");
+  if (nodes <= static_cast<std::int64_t>(here.size())) return true;
+  if (!uses_.above.may_come()) return false;
+  if (!uses_.above.is_known()) return nodes <= uses_.config.grant_max;
+  const std::int64_t each = (cores + nodes - 1) / nodes, of_one = uses_.above.cores_of_one();
+  const auto fitting = std::count_if(here.begin(), here.end(), [&](resource::VertexId node) {
+    return count(graph, units_below(graph, node)).cores >= each;
+  });
+  const auto all = static_cast<std::int64_t>(graph.by_type("core").size());
+  return of_one >= each && all + (nodes - fitting) * of_one <= uses_.config.grant_max;
+}
+
+std::string Elastic::objection(h::Op ask, std::int64_t cores) const {
+  if (open_ != ask || cores <= room()) return "";
+  return fmt::format("{} cores come, and no more than {} may (grant.max)", cores,
+                     std::max<std::int64_t>(0, room()));
 }
 
 // The ceiling is about all that is here, also what is on its way back.
@@ -64,8 +93,9 @@ std::int64_t Elastic::room() const {
 // ---- asking
 
 void Elastic::ask(const Need& need, Time now) {
-  const auto answered = [this](const Result<msg::GrantAnswer>& answer, Time when) {
-    hear(answer, when);
+  const auto answered = [this, is_for_nodes = need.nodes > 0](
+                            const Result<msg::GrantAnswer>& answer, bool never, Time when) {
+    hear(answer, never, is_for_nodes, when);
   };
   const auto asked = uses_.borrower.ask_for(jobspec_of_ask(need, !need.is_wished), answered, now);
   if (!asked) {
@@ -74,20 +104,61 @@ void Elastic::ask(const Need& need, Time now) {
   }
   open(*asked);
   open_least_ = need.least;
-  spdlog::info(fmt::format("asks for {} to {} cores more", need.least, need.most));
+  open_is_for_nodes_ = need.nodes > 0;
+  spdlog::info(need.nodes > 0 ? fmt::format("asks for {} nodes more", need.nodes)
+                              : fmt::format("asks for {} to {} cores more", need.least, need.most));
 }
 
 // A promise leaves the ask open. Whether what has come is of use shows later; it is a piece of what
-// was lacking, and the next one is asked for at once.
-void Elastic::hear(const Result<msg::GrantAnswer>& answer, Time now) {
-  if (answer && !answer->is_here) return;
+// was lacking, and the next one is asked for at once. Where its own nodes never have the cores,
+// whole nodes are tried at once, and only then there is a pause; so there is after a cancel.
+void Elastic::hear(const Result<msg::GrantAnswer>& answer, bool never, bool was_for_nodes,
+                   Time now) {
+  if (answer && !answer->is_here) {
+    is_promised_ = true;
+    return;
+  }
+  const bool gave_way = gives_way_;
   open(std::nullopt);
+  refusal_ = answer || gave_way ? "" : answer.error().what;
   if (answer) {
+    prefers_nodes_ = prefers_nodes_ && !was_for_nodes;
     next_look_ = rested_at_;
     return;
   }
   spdlog::info(fmt::format("gets no more: {}", answer.error().what));
-  pause(now);
+  const bool tries_nodes = never && !was_for_nodes && !prefers_nodes_ && uses_.above.may_come();
+  prefers_nodes_ = gave_way || tries_nodes;
+  if (!prefers_nodes_) pause(now);
+}
+
+// Cores of its own nodes may be others' for long, while whole nodes are idle.
+void Elastic::try_nodes_instead(Time now) {
+  const bool is_for_cores = open_ && open_least_ > 0 && !open_is_for_nodes_;
+  if (!is_for_cores || !is_promised_ || gives_way_) return;
+  if (now < next_try_) return at(next_try_);
+  next_try_ = now + kTryNodesAgain;
+  at(next_try_);
+  const bool may_come = room() > 0 && uses_.above.may_come();
+  const Need need = may_come ? uses_.needs.of_one_on_nodes(room(), now) : Need();
+  if (need.nodes == 0) return;
+  uses_.if_there_now(need, [this, ask = *open_] {
+    if (open_ != ask) return;
+    gives_way_ = true;
+    uses_.borrower.withdraw(ask);
+  });
+}
+
+// What the open ask is for, or else the next one.
+Need Elastic::lacking(Time now) const {
+  if (room() <= 0) return {};
+  const bool is_known = open_ && open_least_ > 0;
+  const bool may_come = uses_.above.may_come();
+  const bool nodes_first = is_known ? open_is_for_nodes_ : prefers_nodes_ && may_come;
+  const Need first =
+      nodes_first ? uses_.needs.of_one_on_nodes(room(), now) : uses_.needs.of_all(room(), now);
+  if (first.most > 0 || is_known || !may_come) return first;
+  return nodes_first ? uses_.needs.of_all(room(), now) : uses_.needs.of_one_on_nodes(room(), now);
 }
 
 void Elastic::pause(Time now) {
@@ -127,19 +198,22 @@ void Elastic::look(Time now) {
   if (open_ && !uses_.borrower.is_open(*open_)) open(std::nullopt);  // settled before a restart
   if (uses_.scheduler.pending() == 0 && !open_) return;
   if (!uses_.jobs.settled()) return;  // the turn after the next pass comes by itself
+  // What waits for it is no further need.
+  if (!open_ && uses_.nodes.is_any_coming(now - kAwaitNodes)) return at(now + kAwaitNodes);
+  try_nodes_instead(now);
   const std::int64_t passes = uses_.jobs.pass_times().passes;
   if (open_ && !unneeded_since_ && passes == looked_at_) return;
   if (const Time due = std::max(not_before_, next_look_); now < due) return at(due);
   looked_at_ = passes;
   const std::int64_t begun = monotonic_us();
-  const Need lacking = room() > 0 ? uses_.needs.of_all(room(), now) : Need();
+  const Need need = lacking(now);
   const Duration rest = kRestAfterLook * (monotonic_us() - begun) / 1'000;
   rested_at_ = rest > kLookInterval ? now + rest : now;
   next_look_ = std::max(now + kLookInterval, rested_at_);
   if (open_)
-    withdraw_if_unneeded(lacking.least > 0 && lacking.least >= open_least_, now);
-  else if (lacking.most > 0)
-    ask(piece_of(lacking), now);
+    withdraw_if_unneeded(need.least > 0 && need.least >= open_least_, now);
+  else if (need.most > 0)
+    ask(piece_of(need), now);
 }
 
 // ---- giving back
@@ -154,6 +228,7 @@ void Elastic::give_back_idle(Time now) {
   std::set<h::Epoch> used;
   for (const h::Holding& holding : uses_.book.up().holdings) {
     if (holding.source == h::Source::owned || holding.state != h::State::held) continue;
+    if (uses_.borrower.is_coming(holding.units)) continue;
     const bool is_idle = uses_.borrower.is_idle(holding.units);
     if (!is_idle) pause_ = 0;
     if (!is_idle || used_.contains(holding.epoch)) used.insert(holding.epoch);

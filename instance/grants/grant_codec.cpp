@@ -105,7 +105,7 @@ void grant_members(V& v, h::Promise& m) {
 }
 template <class V>
 void grant_members(V& v, h::No& m) {
-  v("op", m.op)("why", m.why)("help", m.help);
+  v("op", m.op)("why", m.why)("help", m.help).flag("never", m.never);
 }
 
 template <class V>
@@ -242,6 +242,10 @@ struct Writing {
     out[name] = value_of(value);
     return *this;
   }
+  Writing& flag(const char* name, bool& value) {
+    if (value) out[name] = true;
+    return *this;
+  }
   Writing& time(const char* name, Time& value) {
     if (value != kTimeMax) out[name] = value - base;
     return *this;
@@ -298,6 +302,10 @@ struct Reading {
   template <class T>
   Reading& operator()(const char* name, T& value) {
     read(in.at(name), value);
+    return *this;
+  }
+  Reading& flag(const char* name, bool& value) {
+    value = in.contains(name) && in.at(name).get<bool>();
     return *this;
   }
   Reading& time(const char* name, Time& value) {

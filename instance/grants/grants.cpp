@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include "base/hostlist.hpp"
 #include "instance/grants/grant_codec.hpp"
 #include "instance/journal/schema.hpp"
+#include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -21,25 +24,58 @@ namespace {
 constexpr Duration kUnread = 60'000;
 constexpr std::size_t kMostWaiting = 1'000;  // requests
 
+void put_need(msg::GrantExplained& about, const Need& need) {
+  about.cores = need.least;
+  about.nodes = need.nodes;
+  about.limit = need.limit;
+  about.hosts = need.hosts;
+}
+
+// Asks the instance above when it could give what `about` says.
+void ask_chance(ParentLink& parent, msg::GrantExplained about,
+                std::function<void(const msg::GrantExplained&)> done) {
+  const Need need{about.cores, about.cores, about.limit, about.hosts, about.nodes};
+  parent.ask("grant.could", transport::pack(msg::GrantCould{jobspec_of_ask(need, false)}),
+             [about, done = std::move(done)](const Result<std::string>& told) mutable {
+               const auto chance = told ? transport::unpack<msg::GrantChance>(*told)
+                                        : tl::unexpected<Error>(told.error());
+               if (chance)
+                 about.chance = *chance;
+               else if (chance.error().code == Errc::unsatisfiable)
+                 about.never = chance.error().what;
+               else
+                 about.unsaid = to_string(chance.error());
+               done(about);
+             });
+}
+
 }  // namespace
 
 Grants::Grants(Uses uses)
     : uses_(uses),
       book_(uses.journal, uses.parent == nullptr),
-      lender_({uses.identity, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents,
-               uses.children, book_, uses.after_commit}),
-      borrower_({uses.identity, uses.journal, uses.store, uses.jobs, book_, uses.after_commit},
+      lender_({uses.identity, uses.config, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs,
+               uses.agents, uses.children, book_, uses.after_commit}),
+      borrower_({uses.identity, uses.journal, uses.store, uses.jobs, uses.granted_nodes, book_,
+                 uses.after_commit},
                 [this](const h::Message& message) {
                   if (uses_.parent == nullptr) return;
                   const Time now = uses_.clock.now();
                   const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
                   uses_.parent->tell("grant", transport::pack(told));
                 }),
-      needs_(uses.store, uses.scheduler, uses.jobs),
+      nodes_above_(uses.store, uses.granted_nodes, uses.parent),
+      needs_(uses.store, uses.scheduler, uses.jobs, uses.granted_nodes, nodes_above_),
       elastic_({uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, needs_,
-                borrower_}),
+                uses.granted_nodes, nodes_above_, borrower_,
+                [this](const Need& need, std::function<void()> yes) {
+                  if_there_now(need, std::move(yes));
+                }}),
       reclaim_({uses.config, uses.store, uses.scheduler, uses.jobs, lender_}) {
   borrower_.has_parent(uses.parent != nullptr);
+  borrower_.objection = [this](h::Op ask, std::int64_t cores) {
+    return elastic_.objection(ask, cores);
+  };
 }
 
 Status Grants::load(bool fresh) {
@@ -81,8 +117,28 @@ void Grants::take(const transport::Request& request, Time now) {
   uses_.after_commit.add([request] { request.reply(transport::pack(msg::Empty{})); });
 }
 
+void Grants::if_there_now(const Need& need, std::function<void()> yes) {
+  if (uses_.parent == nullptr || !uses_.parent->is_up()) return;
+  const msg::GrantCould what{jobspec_of_ask(need, !need.is_wished)};
+  uses_.parent->ask("grant.could", transport::pack(what),
+                    [yes = std::move(yes)](const Result<std::string>& told) {
+                      const auto chance = told ? transport::unpack<msg::GrantChance>(*told)
+                                               : tl::unexpected<Error>(told.error());
+                      if (chance && chance->is_planned && chance->at == 0) yes();
+                    });
+}
+
+// An elastic instance reckons with whole nodes before it asks for them.
+std::optional<Time> Grants::learn_of_nodes(Time now) {
+  if (uses_.config.grant_max == 0) return std::nullopt;
+  if (nodes_above_.is_known() && uses_.scheduler.pending() == 0) return std::nullopt;
+  nodes_above_.ask(now);
+  return nodes_above_.due() > now ? std::optional(nodes_above_.due()) : std::nullopt;
+}
+
 std::optional<Time> Grants::turn(Time now) {
   std::optional<Time> next = elastic_.turn(now);
+  if (const auto due = learn_of_nodes(now)) next = next ? std::min(*next, *due) : due;
   for (const auto& other : {reclaim_.turn(now), lender_.turn(now), borrower_.turn(now)})
     if (other) next = next ? std::min(*next, *other) : other;
   answer_waiting();
@@ -128,10 +184,10 @@ msg::GrantExplained Grants::explained(const ActiveJob& job, Time now) const {
   } else if (job.life.state != JobState::sched) {
     about.why_none = "it does not wait for resources";
   } else {
-    const Need need = needs_.of_job(job.id, kMostCoresAtOnce, now);
-    about.cores = need.least;
-    about.limit = need.limit;
-    about.hosts = need.hosts;
+    Need need = needs_.of_job(job.id, kMostCoresAtOnce, now);
+    if (need.least == 0 && nodes_above_.may_come())
+      need = needs_.of_job_on_nodes(job.id, kMostCoresAtOnce, now);
+    put_need(about, need);
     if (need.least == 0)
       about.why_none = fmt::format("{} cores more on the nodes here would not let it start now",
                                    kMostCoresAtOnce);
@@ -142,28 +198,36 @@ msg::GrantExplained Grants::explained(const ActiveJob& job, Time now) const {
 void Grants::explain(const transport::Request& request, Time now) {
   const auto what = transport::unpack<msg::GrantExplain>(request.payload());
   if (!what) return request.fail(what.error());
-  const ActiveJob* const job = uses_.jobs.find(JobId(what->job));
+  nodes_above_.ask(
+      now, [this, request, id = JobId(what->job)] { explain_job(request, id, uses_.clock.now()); });
+}
+
+void Grants::explain_job(const transport::Request& request, JobId id, Time now) const {
+  const ActiveJob* const job = uses_.jobs.find(id);
   if (job == nullptr)
     return request.fail(
-        {Errc::not_found, fmt::format("no job {} is active here", what->job), "job"});
+        {Errc::not_found, fmt::format("no job {} is active here", id.value()), "job"});
   auto about = explained(uses_.jobs.representative_task(*job), now);
   if (about.cores > 0 && !uses_.parent->is_up())
     about.unsaid = "there is no connection to the instance above";
   if (about.cores == 0 || !about.unsaid.empty())
     return uses_.after_commit.add([request, about] { request.reply(transport::pack(about)); });
-  const Need need{about.cores, about.cores, about.limit, about.hosts};
-  uses_.parent->ask("grant.could", transport::pack(msg::GrantCould{jobspec_of_ask(need, false)}),
-                    [request, about](const Result<std::string>& told) mutable {
-                      const auto chance = told ? transport::unpack<msg::GrantChance>(*told)
-                                               : tl::unexpected<Error>(told.error());
-                      if (chance)
-                        about.chance = *chance;
-                      else if (chance.error().code == Errc::unsatisfiable)
-                        about.never = chance.error().what;
-                      else
-                        about.unsaid = to_string(chance.error());
-                      request.reply(transport::pack(about));
-                    });
+  // Where cores never come, whole nodes may.
+  const Need instead =
+      about.nodes == 0 && nodes_above_.may_come()
+          ? needs_.of_job_on_nodes(uses_.jobs.representative_task(*job).id, kMostCoresAtOnce, now)
+          : Need();
+  ParentLink& parent = *uses_.parent;
+  const auto answered = [request](msg::GrantExplained told) {
+    request.reply(transport::pack(told));
+  };
+  ask_chance(parent, about, [&parent, instead, answered](const msg::GrantExplained& first) {
+    if (first.never.empty() || instead.nodes == 0) return answered(first);
+    msg::GrantExplained second = first;
+    second.never.clear();
+    put_need(second, instead);
+    ask_chance(parent, second, answered);
+  });
 }
 
 void Grants::could(const transport::Request& request, Time now) const {
@@ -174,6 +238,23 @@ void Grants::could(const transport::Request& request, Time now) const {
   const auto chance = lender_.could(*child, *what, now);
   if (!chance) return request.fail(chance.error());
   uses_.after_commit.add([request, reply = *chance] { request.reply(transport::pack(reply)); });
+}
+
+// The whole nodes among what a child holds, or this instance beyond its own; a hostlist.
+std::string Grants::hosts_of_whole(const h::Units& units, JobId child) const {
+  const auto& graph = uses_.store.graph();
+  const ActiveJob* const job = child == h::kParent ? nullptr : uses_.jobs.find(child);
+  const auto own = job != nullptr && job->allocation ? units_of(graph, *job->allocation)
+                                                     : Result<h::Units>(h::Units{});
+  const auto shared = own ? nodes_with(graph, *own) : std::vector<resource::VertexId>();
+  Hostlist hosts;
+  for (const auto node : nodes_with(graph, units)) {
+    const bool is_whole = child == h::kParent
+                              ? uses_.granted_nodes.has(graph[node].rank)
+                              : std::find(shared.begin(), shared.end(), node) == shared.end();
+    if (is_whole) hosts.append(graph.name(node));
+  }
+  return hosts.str();
 }
 
 msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& path,
@@ -188,6 +269,7 @@ msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& pat
   part.gpus = counts.gpus;
   part.until = holding.until == kTimeMax ? 0 : uses_.jobs.clock().wall(holding.until);
   part.why = holding.why;
+  part.nodes = hosts_of_whole(holding.units, child);
   const auto grants = uses_.jobs.grants().find(child);
   if (child == h::kParent || grants == uses_.jobs.grants().end()) return part;
   for (const JobId id : grants->second) {

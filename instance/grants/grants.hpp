@@ -1,6 +1,7 @@
 // grants.hpp - grants that move (docs/elastic.md): the book of this instance, as one that lends to
 // those below and borrows from the one above.
 #pragma once
+#include <functional>
 #include <list>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include "instance/grants/elastic.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/lender.hpp"
+#include "instance/grants/nodes_above.hpp"
 #include "instance/grants/reclaim.hpp"
 #include "instance/tree/parent_link.hpp"
 
@@ -26,6 +28,7 @@ class Grants {
     const NodesOfAgents& nodes_of_agents;
     JobManager& jobs;
     Agents& agents;
+    GrantedNodes& granted_nodes;
     Children& children;
     AfterCommit& after_commit;
     ParentLink* parent;  // may be null
@@ -44,6 +47,9 @@ class Grants {
   void ask(const transport::Request& request, Time now) { borrower_.ask(request, now); }
   Status release(const msg::GrantRelease& what, Time now) { return borrower_.release(what, now); }
   Status recall(const msg::GrantRecall& what, Time now) { return lender_.recall(what, now); }
+  void node_leaves(const Lender::NodeLeaves& what, Time now) { lender_.node_leaves(what, now); }
+  // The nodes that came whole from above, and go back there.
+  std::set<resource::VertexId> nodes_going_back() const { return borrower_.nodes_going_back(); }
   msg::GrantReply show() const;
   // "grant.wait", answered in turn().
   void wait(const transport::Request& request);
@@ -53,7 +59,10 @@ class Grants {
   void could(const transport::Request& request, Time now) const;
   Result<msg::GrantHistory> history(std::uint64_t limit) const;
   // The parent has taken this instance for its child, over a new connection.
-  void connected() { borrower_.connected(); }
+  void connected() {
+    nodes_above_.forget();
+    borrower_.connected();
+  }
   void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }
   void is_over(const msg::JobRecord& record, Time now) { lender_.is_over(record, now); }
   std::optional<Time> turn(Time now);
@@ -67,7 +76,11 @@ class Grants {
     std::uint64_t epoch = 0;
   };
   void answer_waiting();
+  void explain_job(const transport::Request& request, JobId job, Time now) const;
+  std::optional<Time> learn_of_nodes(Time now);
+  void if_there_now(const Need& need, std::function<void()> yes);
   msg::GrantExplained explained(const ActiveJob& job, Time now) const;
+  std::string hosts_of_whole(const holdings::Units& units, JobId child) const;
   msg::GrantPart part_of(const holdings::Holding& holding, const std::string& path,
                          JobId child) const;
 
@@ -75,6 +88,7 @@ class Grants {
   KeptBook book_;
   Lender lender_;
   Borrower borrower_;
+  NodesAbove nodes_above_;
   Needs needs_;
   Elastic elastic_;
   Reclaim reclaim_;

@@ -4,18 +4,15 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/hostlist.hpp"
 #include "instance/basics/text.hpp"
 #include "instance/grants/grant_codec.hpp"
 #include "instance/resources/resources.hpp"
-#include "qmanager/machine/uniform.hpp"
 #include "resource/graph/graph.hpp"
-#include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -23,46 +20,18 @@ namespace {
 
 namespace h = holdings;
 namespace he = holdings::entry;
-using nlohmann::json;
 
 constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still there
 
-// What an ask may say beside its resources. Whatever else a job may want makes no sense for one
-// that runs nothing (an array, its dependencies), or would be more than what its child may take (a
-// place in an advance reservation, licenses). What is only for the command is passed over.
-constexpr std::array kOfTheCommand = {"cwd", "environment", "job", "shell"};
-constexpr std::array kOfAnAsk = {"duration", "constraints", "holon"};
-constexpr const char* kByItself = "by_itself";  // as an elastic child does
-constexpr std::array kWishesOfAnAsk = {"immediate", "slots", kByItself};
-// What a child would like to have waits behind what somebody has submitted here.
-constexpr std::uint32_t kUrgencyByItself = qmanager::kUrgencyDefault - 1;
-constexpr const char* kGroup = "group";  // of whoever asks; the grant is of the child's
-
-template <class Names>
-bool is_one_of(const Names& names, const std::string& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+// What the child has been given of a grant: without what has joined a whole node of it since.
+h::Units given_of(const h::Units& all, const h::Link& link) {
+  return without(all, without(all, units_of(link)));
 }
 
-Status check_ask(const json& system) {
-  constexpr const char* kAccepted =
-      "is not taken with an ask; accepted are duration, constraints, holon/immediate, holon/slots "
-      "and holon/by_itself";
-  for (const auto& [name, value] : system.items())
-    if (!is_one_of(kOfTheCommand, name) && !is_one_of(kOfAnAsk, name))
-      return fail(Errc::invalid_argument, kAccepted, "/attributes/system/" + name);
-  if (!system.contains("holon")) return {};
-  if (!system["holon"].is_object())
-    return fail(Errc::invalid_argument, "is no object", "/attributes/system/holon");
-  for (const auto& [name, value] : system["holon"].items())
-    if (!is_one_of(kWishesOfAnAsk, name) && name != kGroup)
-      return fail(Errc::invalid_argument, kAccepted, "/attributes/system/holon/" + name);
-  return {};
-}
-
-bool is_by_itself(const std::string& jobspec) {
-  const json spec = json::parse(jobspec, nullptr, false);
-  const json::json_pointer wish(std::string("/attributes/system/holon/") + kByItself);
-  return spec.contains(wish) && spec[wish] == true;
+const event::GrantExtend* extra_of(const ActiveJob& child, JobId grant) {
+  for (const event::GrantExtend& extra : child.life.extra)
+    if (extra.grant == grant.value()) return &extra;
+  return nullptr;
 }
 
 }  // namespace
@@ -126,16 +95,21 @@ bool Lender::is_child(JobId child) const {
 }
 
 // The asks of the child before it are void: the new one counts its own from 1 again. What that one
-// had in use is offered to the new one, so that it comes back with the agents' look.
+// may have had in use is offered to the new one, so that it comes back with the agents' look; whole
+// nodes come back at once, since their agents are those of the child before it.
 void Lender::begins_anew(JobId child, Time now) {
   if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
   const auto grants = uses_.jobs.grants().find(child);
   if (grants == uses_.jobs.grants().end()) return;
   const std::set<JobId> all = grants->second;  // grants end below
-  for (const JobId id : all)
-    if (const ActiveJob* grant = uses_.jobs.find(id);
-        grant != nullptr && is_pending(grant->life.state))
+  for (const JobId id : all) {
+    const ActiveJob* grant = uses_.jobs.find(id);
+    if (grant == nullptr) continue;
+    const bool is_whole = !agents_for(*grant).empty();
+    if (!grant->life.started) of_earlier_children_.insert(id);
+    if (is_pending(grant->life.state) || is_whole)
       uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
+  }
 }
 
 // ---- messages
@@ -169,7 +143,7 @@ void Lender::withdrawn(JobId child, h::Op ask, Time now) {
         uses_.jobs.raise(id, "cancel", "the child needs it no more", now);
       return;
     }
-  refuse(child, ask, "it was withdrawn", now);
+  refuse(child, ask, {Errc::busy, "it was withdrawn", {}}, now);
 }
 
 // A child's broker that was started again does not know what comes; with the welcome it does.
@@ -178,7 +152,7 @@ void Lender::say_promises_again(JobId child) {
   if (grants == uses_.jobs.grants().end()) return;
   for (const JobId id : grants->second) {
     const ActiveJob* grant = uses_.jobs.find(id);
-    if (grant == nullptr || grant->life.started) continue;
+    if (grant == nullptr || grant->life.started || of_earlier_children_.contains(id)) continue;
     const h::Op ask = grant->submission->wishes.ask;
     const auto* kept = kept_answer(link_to(uses_.book.book(), child), ask);
     const bool is_kept = kept != nullptr && std::holds_alternative<h::Promise>(kept->answer);
@@ -186,112 +160,21 @@ void Lender::say_promises_again(JobId child) {
   }
 }
 
-void Lender::refuse(JobId child, h::Op ask, const std::string& why, Time now) {
-  const std::string told = fmt::format("{} says: {}", uses_.identity.path, why);
-  write(h::answer(uses_.book.book(), child, ask, h::No{ask, told, ""}), now);
-}
-
-// The jobspec of the job that holds what the child asks for: on the child's own nodes. Errors:
-// invalid_argument, with the place in the ask.
-Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& ask) const {
-  json spec = json::parse(ask.jobspec, nullptr, false);
-  if (!spec.is_object() || !spec["attributes"].is_object() ||
-      !spec["attributes"]["system"].is_object())
-    return fail(Errc::invalid_argument, "is no jobspec", "jobspec");
-  json& asked = spec["attributes"]["system"];
-  if (auto sound = check_ask(asked); !sound) return tl::unexpected(sound.error());
-  for (const char* name : kOfTheCommand) asked.erase(name);
-  const json here = {{"hostlist", json::array({child.life.place.nodelist})}};
-  asked["constraints"] = asked.contains("constraints") && asked["constraints"] != here
-                             ? json{{"and", json::array({asked["constraints"], here})}}
-                             : here;
-  json grant = {{"child", child.id.value()}, {"ask", ask.op}};
-  if (asked.contains("holon")) {
-    asked["holon"].erase(kGroup);
-    if (asked["holon"].contains(kByItself)) grant[kByItself] = asked["holon"][kByItself];
-    asked["holon"].erase(kByItself);
-  }
-  asked["holon"]["grant"] = std::move(grant);
-  asked["job"]["name"] = "grant";
-  spec["attributes"] = {{"system", asked}};
-  return spec.dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
-// What is lent to others comes back. So does what this child has beyond its own, but that would not
-// be more for a child that asks by itself. Below the root nothing is impossible: this instance may
-// itself get more.
-Status Lender::can_be_met(const ActiveJob& child, const h::Ask& ask) const {
-  if (uses_.identity.path != "/") return {};
-  const auto spec = resource::parse_jobspec(ask.jobspec);
-  if (!spec) return tl::unexpected(spec.error());
-  const auto& graph = uses_.store.graph();
-  h::Units has;
-  if (auto own = units_of(graph, *child.allocation)) has = std::move(*own);
-  if (is_by_itself(ask.jobspec))
-    has = h::all_of(has, units_in(link_to(uses_.book.book(), child.id), h::State::held));
-  const UnitCounts all = count_on_nodes_of(graph, has), its = count(graph, has);
-  const std::pair<const char*, std::int64_t> left[] = {{"core", all.cores - its.cores},
-                                                       {"gpu", all.gpus - its.gpus}};
-  for (const auto& [type, most] : left)
-    if (const auto least = qmanager::least_units(*spec, type); least > most)
-      return fail(
-          Errc::unsatisfiable,
-          fmt::format("asks for {} {}{} more; beside what {} has there are {} on its nodes", least,
-                      type, least == 1 ? "" : "s", uses_.jobs.path_of(child.id), most));
-  return {};
-}
-
-void Lender::heard(JobId child, const h::Ask& ask, Time now) {
-  const ActiveJob& its = *uses_.jobs.find(child);
-  const auto request = request_for(its, ask);
-  if (!request) return refuse(child, ask.op, to_string(request.error()), now);
-  if (auto possible = can_be_met(its, ask); !possible)
-    return refuse(child, ask.op, possible.error().what, now);
-  const auto taken = uses_.jobs.submit_grant(*request, now);
-  if (!taken) refuse(child, ask.op, taken.error().what, now);
-}
-
-Result<msg::GrantChance> Lender::could(JobId child, const msg::GrantCould& what, Time now) const {
-  if (!is_child(child))
-    return fail(Errc::not_found, fmt::format("no instance {} runs here", uses_.jobs.path_of(child)),
-                "child");
-  const ActiveJob& its = *uses_.jobs.find(child);
-  const h::Ask ask{.jobspec = what.jobspec};
-  const auto request = request_for(its, ask);
-  if (!request) return tl::unexpected(request.error());
-  if (auto possible = can_be_met(its, ask); !possible) return tl::unexpected(possible.error());
-  const auto found = uses_.jobs.chance_of_grant(*request, now);
-  if (!found) return tl::unexpected(found.error());
-  const auto& clock = uses_.jobs.clock();
-  msg::GrantChance chance;
-  chance.is_planned = found->planned.has_value();
-  if (found->planned && *found->planned > now) chance.at = clock.wall(*found->planned);
-  if (found->room) chance.room = clock.wall(std::max(now, *found->room));
-  chance.cores = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
-  return chance;
-}
-
-// The submission of the job that is to hold what the child asks for.
-Result<msg::SubmitRequest> Lender::request_for(const ActiveJob& child, const h::Ask& ask) const {
-  auto spec = jobspec_for(child, ask);
-  if (!spec) return tl::unexpected(spec.error());
-  msg::SubmitRequest request;
-  request.jobspec = std::move(*spec);
-  request.user = child.life.user;
-  if (is_by_itself(ask.jobspec)) request.urgency = kUrgencyByItself;
-  // A child that knows nothing of the one before it begins to count anew.
-  request.key = fmt::format("grant {} {} {} {}", child.id.value(), child.life.retries,
-                            uses_.children.epoch_of(child.id), ask.op);
-  return request;
+void Lender::refuse(JobId child, h::Op ask, const Error& why, Time now) {
+  const bool never = why.code == Errc::unsatisfiable || why.code == Errc::unsupported;
+  const std::string told = fmt::format("{} says: {}", uses_.identity.path, to_string(why));
+  write(h::answer(uses_.book.book(), child, ask, h::No{ask, told, "", never}), now);
 }
 
 void Lender::is_over(const msg::JobRecord& record, Time now) {
   clearing_.erase(JobId(record.id));
+  if (of_earlier_children_.erase(JobId(record.id)) > 0) return;
   const ActiveJob* grant = uses_.jobs.find(JobId(record.id));
   if (grant == nullptr || grant->life.started) return;
   const auto& wishes = grant->submission->wishes;
   if (wishes.grant_to.value() == 0 || !uses_.book.book().links.contains(wishes.grant_to)) return;
-  refuse(wishes.grant_to, wishes.ask, record.reason.empty() ? "it was ended" : record.reason, now);
+  const std::string why = record.reason.empty() ? "it was ended" : record.reason;
+  refuse(wishes.grant_to, wishes.ask, {Errc::busy, why, {}}, now);
 }
 
 // ---- what is to be done
@@ -335,26 +218,30 @@ void Lender::close(JobId child, const std::set<JobId>& grants, Time now) {
 void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
   if (!grant.life.holds_resources) return promise(child, grant, now);
   if (grant.life.finished || !grant.allocation) return;
-  const auto units = units_of(uses_.store.graph(), *grant.allocation);
-  if (!units) return;
+  const auto all = units_of(uses_.store.graph(), *grant.allocation);
+  if (!all) return;
   if (!begin(child, now)) return;
   const h::Link& link = link_to(uses_.book.book(), child);  // until something is written
-  if (h::have_none_in_common(units_of(link), *units)) {
-    if (grant.life.state == JobState::cleanup) return uses_.jobs.grant_ends(grant.id, "", now);
-    return offer(child, grant, *units, now);
+  const h::Units units = given_of(*all, link);
+  if (units.empty()) {
+    if (grant.life.state == JobState::cleanup) {
+      if (!agents_have_left(child, grant.id, now)) return;
+      note_return(child, grant.id, now);
+      return uses_.jobs.grant_ends(grant.id, "", now);
+    }
+    return offer(child, grant, *all, now);
   }
-  if (h::has_all(to_clear(link), *units)) return clear(child, grant, *units, now);
-  if (!h::has_all(in_hand(link), *units)) return;
+  if (h::has_all(to_clear(link), units)) return clear(child, grant, units, now);
+  if (h::have_none_in_common(in_hand(link), units)) return;
   if (!grant.life.started) {
     uses_.jobs.grant_begins(grant.id, now);
-    const auto counts = count(uses_.store.graph(), *units);
-    uses_.jobs.note_grant(
-        child,
-        event::GrantExtend{grant.id.value(), counts.cores, counts.gpus, grant.life.expiration},
-        now);
+    const auto counts = count(uses_.store.graph(), units);
+    uses_.jobs.note_grant(child,
+                          event::GrantExtend{grant.id.value(), counts.cores, counts.gpus,
+                                             grant.life.expiration, agents_for(grant)},
+                          now);
   }
-  for (const Wanted& wanted : wanted_back(grant, *units, now))
-    ask_back(child, grant, *units, wanted, now);
+  for (const Wanted& wanted : wanted_back(grant, *all, now)) ask_back(child, grant, wanted, now);
 }
 
 // Nothing could be given yet; the child learns once what is planned.
@@ -382,8 +269,9 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   const bool ends_before = end != 0 && its_child != nullptr &&
                            (its_child->life.expiration == 0 || end < its_child->life.expiration);
   wanted.until = std::min(ends_before ? end : kTimeMax, until_of(uses_.book.book(), units));
-  // What had been in use before the child began anew is no answer to an ask of the new one.
-  wanted.answers = grant.life.started ? 0 : grant.submission->wishes.ask;
+  // What the child before this one had, or was to have, is no answer to an ask of the new one.
+  const bool is_of_earlier = grant.life.started || of_earlier_children_.contains(grant.id);
+  wanted.answers = is_of_earlier ? 0 : grant.submission->wishes.ask;
   const auto offered = h::extend(uses_.book.book(), child, wanted);
   if (offered) return void(write(*offered, now));
   if (offered.error().code == Errc::busy) return;  // looked at again with its answer
@@ -404,6 +292,9 @@ std::vector<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, const h:
     all.push_back({now, h::RecallMode::drain, "its time is over"});
   else if (life.expiration != 0)
     at(life.expiration);
+  if (const auto lost = nodes_with_lost_agents(grant); !lost.empty())
+    for (Wanted& wanted : from_nodes(grant, lost, what_was_lost(grant, lost), now))
+      all.push_back(std::move(wanted));
   return all;
 }
 
@@ -421,10 +312,13 @@ std::vector<Lender::Wanted> Lender::wanted_above(const h::Units& units, Time now
   return all;
 }
 
-void Lender::ask_back(JobId child, const ActiveJob& grant, const h::Units& units,
-                      const Wanted& wanted, Time now) {
+// What has gone back of it already is on its way.
+void Lender::ask_back(JobId child, const ActiveJob& grant, const Wanted& wanted, Time now) {
+  const auto all = units_of(uses_.store.graph(), *grant.allocation);
+  if (!all) return;
+  const h::Link& link = link_to(uses_.book.book(), child);
   h::Recall recall;
-  recall.units = units;
+  recall.units = common(wanted.units.value_or(*all), common(given_of(*all, link), in_hand(link)));
   recall.by = wanted.by;
   recall.mode = wanted.mode;
   recall.why = wanted.why;
@@ -487,22 +381,123 @@ void Lender::give_way(JobId child, JobId grant, const std::string& why, Time now
   take_back(child, grant, {now, h::RecallMode::drain, why}, now);
 }
 
+void Lender::node_leaves(const NodeLeaves& what, Time now) {
+  const ActiveJob* const grant = uses_.jobs.find(what.grant);
+  if (grant == nullptr || !grant->allocation) return;
+  const JobId child = grant->submission->wishes.grant_to;
+  const Wanted gently{now, h::RecallMode::drain, what.why};
+  if (!what.kills) return take_back(child, what.grant, gently, now);
+  std::vector<resource::VertexId> nodes = whole_nodes(uses_.store.graph(), *grant->allocation);
+  std::erase_if(nodes, [&](resource::VertexId node) {
+    return uses_.store.graph()[node].rank != static_cast<std::int32_t>(what.rank);
+  });
+  for (const Wanted& wanted : from_nodes(*grant, nodes, what.why, now))
+    take_back(child, what.grant, wanted, now);
+}
+
 // What the child does not have yet is cancelled: it comes back when it has arrived, without force.
 void Lender::take_back(JobId child, JobId id, const Wanted& wanted, Time now) {
   const ActiveJob* grant = uses_.jobs.find(id);
   if (grant == nullptr) return;
-  const auto units =
+  const auto all =
       grant->allocation ? units_of(uses_.store.graph(), *grant->allocation) : h::Units{};
   const h::Link& link = link_to(uses_.book.book(), child);
-  if (units && !units->empty() && h::has_all(in_hand(link), *units))
-    ask_back(child, *grant, *units, wanted, now);
-  else if (!units || h::have_none_in_common(*units, to_clear(link)))
+  const h::Units units = all ? given_of(*all, link) : h::Units{};
+  if (!h::have_none_in_common(in_hand(link), units))
+    ask_back(child, *grant, wanted, now);
+  else if (h::have_none_in_common(units, to_clear(link)))
     uses_.jobs.raise(id, "cancel", wanted.why, now);
+}
+
+// ---- the child's agents on whole nodes
+
+// The agents of this instance on the whole nodes of a grant; none: it has no whole nodes.
+std::vector<std::uint32_t> Lender::agents_for(const ActiveJob& grant) const {
+  if (!grant.allocation) return {};
+  const auto& graph = uses_.store.graph();
+  std::vector<std::uint32_t> agents;
+  for (const auto node : whole_nodes(graph, *grant.allocation))
+    agents.push_back(uses_.nodes_of_agents.agent_of(graph[node].rank));
+  std::sort(agents.begin(), agents.end());
+  return agents;
+}
+
+// The whole nodes of a grant on which the child's agent runs no more, or could not be started.
+std::vector<resource::VertexId> Lender::nodes_with_lost_agents(const ActiveJob& grant) const {
+  const ActiveJob* const job = uses_.jobs.find(grant.submission->wishes.grant_to);
+  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant.id);
+  if (extra == nullptr || extra->ranks.empty()) return {};
+  const auto& graph = uses_.store.graph();
+  auto nodes = whole_nodes(graph, *grant.allocation);
+  std::erase_if(nodes, [&](resource::VertexId node) {
+    const Part* const part = part_of(job->life, uses_.nodes_of_agents.agent_of(graph[node].rank));
+    return part == nullptr || !part->finished;
+  });
+  return nodes;
+}
+
+std::string Lender::what_was_lost(const ActiveJob& grant,
+                                  const std::vector<resource::VertexId>& nodes) const {
+  const auto& graph = uses_.store.graph();
+  const ActiveJob* const job = uses_.jobs.find(grant.submission->wishes.grant_to);
+  Hostlist ended, never;
+  for (const auto node : nodes) {
+    const Part* const part = part_of(job->life, uses_.nodes_of_agents.agent_of(graph[node].rank));
+    (part->started ? ended : never).append(graph.name(node));
+  }
+  if (ended.empty()) return fmt::format("its agent on {} could not be started", never.str());
+  return fmt::format("its agent on {} has ended", ended.str());
+}
+
+// All of the grant is wanted, at once and by force what is on these nodes. What came with them goes
+// as jobs end, for another reason: what is asked back for one reason goes back together.
+std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
+                                               const std::vector<resource::VertexId>& nodes,
+                                               const std::string& why, Time now) const {
+  const auto& graph = uses_.store.graph();
+  const auto all = units_of(graph, *grant.allocation);
+  if (!all || nodes.empty()) return {};
+  h::Units there;
+  Hostlist hosts;
+  for (const auto node : nodes) {
+    there = h::all_of(there, units_below(graph, node));
+    hosts.append(graph.name(node));
+  }
+  std::vector<Wanted> wanted = {{now, h::RecallMode::kill, why, there}};
+  if (h::Units rest = without(*all, there); !rest.empty())
+    wanted.push_back(
+        {now, h::RecallMode::drain, fmt::format("it came with {}", hosts.str()), std::move(rest)});
+  return wanted;
+}
+
+// Ends the child's agents on these nodes, and says whether that is done. A turn that was missed is
+// made up for: what is asked for is in the journal.
+bool Lender::agents_have_left(JobId child, JobId grant, Time now) {
+  const ActiveJob* job = uses_.jobs.find(child);
+  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant);
+  if (extra == nullptr || extra->ranks.empty()) return true;
+  const std::vector<std::uint32_t> ranks = extra->ranks;
+  if (!part_of(job->life, ranks.front())->leaves)
+    uses_.jobs.note_grant(child, event::GrantLeave{grant.value()}, now);
+  uses_.agents.kill_tasks(*job);
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [&](std::uint32_t rank) { return part_of(job->life, rank)->finished; });
+}
+
+// The same agents of this instance may be told to start the child's again.
+void Lender::note_return(JobId child, JobId grant, Time now) {
+  const ActiveJob* job = uses_.jobs.find(child);
+  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant);
+  if (extra == nullptr) return;
+  for (const std::uint32_t rank : extra->ranks)
+    if (uses_.agents.has(rank)) uses_.agents.of(rank).forget(child);
+  uses_.jobs.note_grant(child, event::GrantReturn{grant.value()}, now);
 }
 
 // ---- what comes back
 
 void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, Time now) {
+  if (!agents_have_left(child, grant.id, now)) return;
   Clearing& clearing = clearing_[grant.id];
   const bool is_asked = clearing.again != 0;
   if (uses_.identity.bind && !(is_asked && clearing.unanswered == 0 && clearing.all_clear)) {
@@ -514,7 +509,7 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
   if (!left || !write(*left, now)) return;
   const JobId id = grant.id;
   clearing_.erase(id);
-  uses_.jobs.note_grant(child, event::GrantReturn{id.value()}, now);
+  note_return(child, id, now);
   uses_.jobs.grant_ends(id, "", now);
 }
 

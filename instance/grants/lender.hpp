@@ -6,15 +6,22 @@
 // offered to the child. Whatever ends a job (its limit, a cancel, a place that another job takes)
 // recalls them, and the job is over when no process of the child is left there.
 //
+// A whole node that the child does not have comes with an agent of the child: a part of the child's
+// job (event::GrantExtend), which the agent of this instance there starts once the child has taken
+// the node, and ends when the child has given it back. No process of the child is left there when
+// that part is over.
+//
 // What is to be done next follows from the jobs and the book (kept_book.hpp) alone, and is looked
 // for in each turn: a restart loses nothing.
 #pragma once
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "config/config.hpp"
 #include "instance/agents/agents.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/units.hpp"
@@ -31,6 +38,7 @@ class Lender {
  public:
   struct Uses {
     const Identity& identity;
+    const config::Config& config;
     InstanceClock& clock;
     const resource::ResourceStore& store;
     const NodesOfAgents& nodes_of_agents;
@@ -54,6 +62,15 @@ class Lender {
   // "grant.recall". Errors: not_found (nothing to recall), busy (what is to be ended by force is on
   // its way to the child).
   Status recall(const msg::GrantRecall& what, Time now);
+  // The node of this rank, which the grant holds whole, is to leave this instance: all of the grant
+  // goes back, as jobs end; what runs on this node is ended if it `kills`.
+  struct NodeLeaves {
+    JobId grant;
+    std::uint32_t rank = 0;
+    bool kills = false;
+    std::string why;
+  };
+  void node_leaves(const NodeLeaves& what, Time now);
   // The child is to give this grant back as its jobs there end.
   void give_way(JobId child, JobId grant, const std::string& why, Time now);
   // Is the grant, which holds resources, on its way back, or to end for another job?
@@ -74,17 +91,22 @@ class Lender {
     Time by = 0;
     holdings::RecallMode mode = holdings::RecallMode::drain;
     std::string why;
+    std::optional<holdings::Units> units{};  // of the grant; none: all
   };
   void ensure_own(Time now);
   bool begin(JobId child, Time now);
   void heard(JobId child, const holdings::Ask& ask, Time now);
   void withdrawn(JobId child, holdings::Op ask, Time now);
   void say_promises_again(JobId child);
-  void refuse(JobId child, holdings::Op ask, const std::string& why, Time now);
+  void refuse(JobId child, holdings::Op ask, const Error& why, Time now);
   Result<msg::SubmitRequest> request_for(const ActiveJob& child, const holdings::Ask& ask) const;
   Result<std::string> jobspec_for(const ActiveJob& child, const holdings::Ask& ask) const;
   // Errors: unsatisfiable (its nodes do not have as much beside what the child has).
   Status can_be_met(const ActiveJob& child, const holdings::Ask& ask) const;
+  Status can_lend_nodes() const;
+  Status has_nodes_for(const ActiveJob& child, const resource::Jobspec& spec) const;
+  std::vector<resource::VertexId> nodes_beside(const ActiveJob& child) const;
+  void tell_of_nodes(const ActiveJob& child, msg::GrantChance& chance) const;
   bool is_child(JobId child) const;
   void close(JobId child, const std::set<JobId>& grants, Time now);
   void look_after(JobId child, const ActiveJob& grant, Time now);
@@ -92,8 +114,16 @@ class Lender {
   void offer(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
   std::vector<Wanted> wanted_back(const ActiveJob& grant, const holdings::Units& units, Time now);
   std::vector<Wanted> wanted_above(const holdings::Units& units, Time now) const;
-  void ask_back(JobId child, const ActiveJob& grant, const holdings::Units& units,
-                const Wanted& wanted, Time now);
+  void ask_back(JobId child, const ActiveJob& grant, const Wanted& wanted, Time now);
+  std::vector<std::uint32_t> agents_for(const ActiveJob& grant) const;
+  std::vector<resource::VertexId> nodes_with_lost_agents(const ActiveJob& grant) const;
+  std::string what_was_lost(const ActiveJob& grant,
+                            const std::vector<resource::VertexId>& nodes) const;
+  std::vector<Wanted> from_nodes(const ActiveJob& grant,
+                                 const std::vector<resource::VertexId>& nodes,
+                                 const std::string& why, Time now) const;
+  bool agents_have_left(JobId child, JobId grant, Time now);
+  void note_return(JobId child, JobId grant, Time now);
   void take_back(JobId child, JobId grant, const Wanted& wanted, Time now);
   bool is_offered(JobId child, const ActiveJob& grant) const;
   void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
@@ -105,7 +135,8 @@ class Lender {
 
   const Uses uses_;
   std::optional<Time> next_;
-  std::map<JobId, Clearing> clearing_;  // by the grant
+  std::map<JobId, Clearing> clearing_;   // by the grant
+  std::set<JobId> of_earlier_children_;  // grants whose asks the child now does not know
 };
 
 }  // namespace holon::instance

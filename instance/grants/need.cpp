@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "instance/request/placement.hpp"
+#include "instance/resources/more_nodes.hpp"
 #include "resource/graph/graph.hpp"
+#include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -21,11 +23,12 @@ constexpr Duration kShortestAsk = 600'000;  // ms
 constexpr Duration kSlack = 60'000;          // ms
 constexpr std::int64_t kFirstNew = 1 << 30;  // the logical number of a core that does not exist
 
-// A core of each node that takes work.
-std::vector<resource::VertexId> core_of_each_node(const resource::ResourceGraph& graph) {
+// A core of each node that takes work and may get more: not of those that came whole.
+std::vector<resource::VertexId> core_of_each_node(const resource::ResourceGraph& graph,
+                                                  const GrantedNodes& granted) {
   std::vector<resource::VertexId> cores;
   for (const auto node : graph.by_type("node")) {
-    if (!graph[node].schedulable()) continue;
+    if (!graph[node].schedulable() || granted.has(graph[node].rank)) continue;
     const auto below = graph.subtree(node);
     const auto core = std::find_if(below.begin(), below.end(),
                                    [&](auto v) { return graph.type_name(v) == "core"; });
@@ -49,10 +52,11 @@ std::uint32_t add_with_those_above(resource::GraphSpec& spec, const resource::Re
 }
 
 // So many cores that do not exist, dealt to the nodes of the graph in turn.
-resource::GraphSpec made_up_cores(const resource::ResourceGraph& graph, std::int64_t count) {
+resource::GraphSpec made_up_cores(const resource::ResourceGraph& graph, const GrantedNodes& granted,
+                                  std::int64_t count) {
   resource::GraphSpec spec;
   std::map<resource::VertexId, std::uint32_t> rows;
-  const auto beside = core_of_each_node(graph);
+  const auto beside = core_of_each_node(graph, granted);
   for (std::int64_t i = 0; i < count && !beside.empty(); ++i) {
     const auto core = beside[static_cast<std::size_t>(i) % beside.size()];
     const auto parent = add_with_those_above(spec, graph, graph.parent(core), rows);
@@ -89,9 +93,40 @@ bool is_asked_by_hand(const ActiveJob& job) {
   return wishes.grant_to.value() != 0 && !wishes.by_itself;
 }
 
+std::string jobspec_for_nodes(const Need& need, bool by_itself) {
+  resource::JobShape shape;
+  shape.command = {"grant"};
+  shape.nodes = shape.tasks = need.nodes;
+  shape.exclusive = true;
+  shape.duration_seconds = static_cast<double>(need.limit) / 1'000;
+  shape.cwd = "/";
+  std::string text = resource::write_jobspec(*resource::jobspec_for(shape));
+  if (!by_itself && need.most_cores == 0) return text;
+  auto spec = nlohmann::json::parse(text);
+  auto& wishes = spec["attributes"]["system"]["holon"];
+  if (by_itself) wishes["by_itself"] = true;
+  if (need.most_cores > 0) wishes["most_cores"] = need.most_cores;
+  return spec.dump();
+}
+
+// The fewest that are `enough`; more are, too.
+template <class Enough>
+std::int64_t fewest_of(std::int64_t most, const Enough& enough) {
+  std::int64_t fewest = 1;
+  while (fewest < most) {
+    const std::int64_t middle = fewest + (most - fewest) / 2;
+    if (enough(middle))
+      most = middle;
+    else
+      fewest = middle + 1;
+  }
+  return fewest;
+}
+
 }  // namespace
 
 std::string jobspec_of_ask(const Need& need, bool by_itself) {
+  if (need.nodes > 0) return jobspec_for_nodes(need, by_itself);
   nlohmann::json system = {{"duration", static_cast<double>(need.limit) / 1'000}};
   if (!need.hosts.empty()) system["constraints"] = {{"hostlist", {need.hosts}}};
   if (need.most > need.least)
@@ -110,23 +145,9 @@ std::string jobspec_of_ask(const Need& need, bool by_itself) {
 }
 
 Needs::Starts Needs::with(std::int64_t cores, Time now) const {
-  const auto part = made_up_cores(store_.graph(), cores);
+  const auto part = made_up_cores(store_.graph(), granted_, cores);
   if (part.rows.empty()) return {};
   return scheduler_.starts_on(part, kTimeMax, now, {.jobs = kWaitingLookedAt}).value_or(Starts());
-}
-
-// The fewest cores with which the jobs that start are `enough`, which holds for more cores, too.
-template <class Enough>
-std::int64_t Needs::fewest(std::int64_t most, Time now, const Enough& enough) const {
-  std::int64_t fewest = 1;
-  while (fewest < most) {
-    const std::int64_t middle = fewest + (most - fewest) / 2;
-    if (enough(jobs_in(with(middle, now))))
-      most = middle;
-    else
-      fewest = middle + 1;
-  }
-  return fewest;
 }
 
 // The longest limit of the jobs, with what an ask adds; 0: one of them has none.
@@ -141,24 +162,30 @@ Duration Needs::limit_of(const std::set<JobId>& jobs) const {
   return longest;
 }
 
+bool Needs::is_wished(const std::set<JobId>& jobs) const {
+  return std::any_of(jobs.begin(), jobs.end(), [&](JobId id) {
+    const ActiveJob* const job = jobs_.find(id);
+    return job != nullptr && is_asked_by_hand(*job);
+  });
+}
+
 Need Needs::of_all(std::int64_t room, Time now) const {
   if (scheduler_.pending() == 0) return {};
   const Starts starts = with(room, now);
   const std::set<JobId> jobs = jobs_in(starts);
   if (jobs.empty()) return {};
   Need need;
-  need.most = fewest(room, now, [&](const auto& started) { return started.size() >= jobs.size(); });
-  need.least = fewest(need.most, now, [](const auto& started) { return !started.empty(); });
+  const auto started = [&](std::int64_t cores) { return jobs_in(with(cores, now)); };
+  need.most = fewest_of(room, [&](auto cores) { return started(cores).size() >= jobs.size(); });
+  need.least = fewest_of(need.most, [&](auto cores) { return !started(cores).empty(); });
   need.limit = limit_of(jobs);
-  const auto is_any = [&](const auto& is) {
-    return std::any_of(jobs.begin(), jobs.end(), [&](JobId id) {
-      const ActiveJob* const job = jobs_.find(id);
-      return job != nullptr && is(*job);
-    });
-  };
-  need.is_wished = is_any(is_asked_by_hand);
+  need.is_wished = is_wished(jobs);
   // Which nodes are full above is not known here: naming the one that was tried may name that.
-  if (is_any([](const ActiveJob& job) { return !may_be_anywhere(job); }))
+  const auto may_be_on_any = [&](JobId id) {
+    const ActiveJob* const job = jobs_.find(id);
+    return job == nullptr || may_be_anywhere(*job);
+  };
+  if (!std::all_of(jobs.begin(), jobs.end(), may_be_on_any))
     need.hosts = hosts_in(starts, [](JobId) { return true; });
   return need;
 }
@@ -166,10 +193,44 @@ Need Needs::of_all(std::int64_t room, Time now) const {
 Need Needs::of_job(JobId job, std::int64_t room, Time now) const {
   if (!jobs_in(with(room, now)).contains(job)) return {};
   Need need;
-  need.most = fewest(room, now, [&](const auto& started) { return started.contains(job); });
+  need.most =
+      fewest_of(room, [&](std::int64_t cores) { return jobs_in(with(cores, now)).contains(job); });
   need.least = need.most;
   need.limit = limit_of({job});
   need.hosts = hosts_in(with(need.most, now), [&](JobId id) { return id == job; });
+  return need;
+}
+
+template <class Enough>
+Need Needs::on_nodes(std::int64_t room, Time now, const Enough& enough) const {
+  const auto node = nodes_.node();
+  const std::int64_t each = node ? cores_in(*node) : 0;
+  const std::int64_t most = each == 0 ? 0 : std::min(room / each, kMostNodesAtOnce);
+  if (most < 1 || scheduler_.pending() == 0) return {};
+  const auto started = [&](std::int64_t nodes) {
+    const auto part = many_like(*node, static_cast<std::uint32_t>(nodes));
+    return jobs_in(
+        scheduler_.starts_on(part, kTimeMax, now, {.jobs = kWaitingLookedAt}).value_or(Starts()));
+  };
+  if (!enough(started(most))) return {};
+  Need need;
+  need.nodes = fewest_of(most, [&](std::int64_t nodes) { return enough(started(nodes)); });
+  need.least = need.most = need.nodes * each;
+  need.most_cores = room;
+  const auto jobs = started(need.nodes);
+  need.limit = limit_of(jobs);
+  need.is_wished = is_wished(jobs);
+  return need;
+}
+
+Need Needs::of_one_on_nodes(std::int64_t room, Time now) const {
+  return on_nodes(room, now, [](const std::set<JobId>& started) { return !started.empty(); });
+}
+
+Need Needs::of_job_on_nodes(JobId job, std::int64_t room, Time now) const {
+  Need need =
+      on_nodes(room, now, [job](const std::set<JobId>& started) { return started.contains(job); });
+  if (need.nodes > 0) need.limit = limit_of({job});
   return need;
 }
 

@@ -2,15 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
-#include "resource/graph/graph.hpp"
 
 namespace holon::instance {
 namespace {
@@ -40,6 +39,22 @@ std::optional<std::int32_t> rank_above(std::string_view extensions) {
   return rank.is_number_integer() ? std::optional(rank.get<std::int32_t>()) : std::nullopt;
 }
 
+// The name of the node of this rank, in a part; "": it has none.
+std::string host_of(const resource::GraphSpec& part, std::int32_t rank) {
+  for (const auto& row : part.rows) {
+    if (row.rank != rank || part.words.types.text(row.type) != "node") continue;
+    if (row.name.value() != resource::GraphSpec::kNone) return part.words.names.text(row.name);
+    return part.words.names.text(row.basename) + (row.id < 0 ? "" : std::to_string(row.id));
+  }
+  return "";
+}
+
+Result<ResourceGraph> graph_of_text(const std::string& jgf) {
+  const auto spec = resource::read_jgf(jgf);
+  if (!spec) return tl::unexpected(spec.error());
+  return ResourceGraph::build(*spec);
+}
+
 }  // namespace
 
 holdings::Units units_in(const ResourceGraph& graph) {
@@ -64,20 +79,61 @@ Result<holdings::Units> units_of(const ResourceGraph& graph,
   return units;
 }
 
+std::vector<VertexId> whole_nodes(const ResourceGraph& graph,
+                                  const resource::Allocation& allocation) {
+  std::vector<VertexId> nodes;
+  for (const resource::Share& share : allocation.shares)
+    if (const auto v = graph.find_uniq(share.uniq_id);
+        v && share.exclusive && graph.type_name(*v) == "node")
+      nodes.push_back(*v);
+  return nodes;
+}
+
 Status are_units(const ResourceGraph& graph, const resource::Allocation& allocation) {
+  const auto whole = whole_nodes(graph, allocation);
   for (const resource::Share& share : allocation.shares) {
     const auto v = graph.find_uniq(share.uniq_id);
     if (!v) return fail(Errc::not_found, "a vertex that it holds is not here");
     if (share.amount == 0 || is_unit(graph, *v)) continue;
+    if (std::any_of(whole.begin(), whole.end(),
+                    [&](VertexId node) { return graph.within(*v, node); }))
+      continue;
     // What is below a core, or between a node and its cores, comes with the cores.
     const bool is_within = graph.parent(*v) != resource::kNoVertex;
     const std::string& type = graph.type_name(*v);
     if (is_within && (type == "pu" || type == "socket" || type == "numanode" || type == "slot"))
       continue;
     return fail(Errc::unsupported,
-                fmt::format("cores and GPUs of nodes that it has can be lent; not a {}", type));
+                fmt::format("cores and GPUs of nodes that it has can be lent, and whole nodes; not "
+                            "a {}",
+                            type));
   }
   return {};
+}
+
+std::vector<VertexId> nodes_with(const ResourceGraph& graph, const holdings::Units& units) {
+  std::vector<VertexId> nodes;
+  for (const std::uint64_t unit : units.ids()) {
+    auto v = find_unit(graph, unit).value_or(resource::kNoVertex);
+    while (v != resource::kNoVertex && graph.type_name(v) != "node") v = graph.parent(v);
+    if (v != resource::kNoVertex && std::find(nodes.begin(), nodes.end(), v) == nodes.end())
+      nodes.push_back(v);
+  }
+  return nodes;
+}
+
+holdings::Units units_below(const ResourceGraph& graph, VertexId node) {
+  holdings::Units units;
+  for (const VertexId v : graph.subtree(node))
+    if (is_unit(graph, v)) add_unit(units, graph, v);
+  return units;
+}
+
+holdings::Units units_beside(const ResourceGraph& graph, const holdings::Units& units) {
+  holdings::Units all;
+  for (const VertexId node : nodes_with(graph, units))
+    all = holdings::all_of(all, units_below(graph, node));
+  return all;
 }
 
 UnitCounts count(const ResourceGraph& graph, const holdings::Units& units) {
@@ -88,31 +144,26 @@ UnitCounts count(const ResourceGraph& graph, const holdings::Units& units) {
   return counts;
 }
 
-UnitCounts count_on_nodes_of(const ResourceGraph& graph, const holdings::Units& units) {
-  std::set<VertexId> nodes;
-  for (const std::uint64_t unit : units.ids()) {
-    auto v = find_unit(graph, unit);
-    while (v && graph.type_name(*v) != "node" && graph.parent(*v) != resource::kNoVertex)
-      v = graph.parent(*v);
-    if (v) nodes.insert(*v);
-  }
-  UnitCounts counts;
-  for (const VertexId node : nodes)
-    for (const VertexId below : graph.subtree(node))
-      if (is_unit(graph, below)) ++(graph.type_name(below) == "gpu" ? counts.gpus : counts.cores);
-  return counts;
-}
-
-Result<resource::GraphSpec> as_part_of(const ResourceGraph& graph, resource::GraphSpec part) {
+Result<resource::GraphSpec> as_part_of(
+    const ResourceGraph& graph, resource::GraphSpec part,
+    const std::function<Result<std::uint32_t>(const std::string& host)>& rank_for) {
   std::map<std::int32_t, std::int32_t> here;  // by the rank above
   for (const VertexId node : graph.by_type("node"))
     if (const auto above = rank_above(graph.extensions(node))) here[*above] = graph[node].rank;
   std::map<std::int32_t, std::int32_t> ranks;  // by the part's
   for (const auto& extension : part.extensions)
     if (const auto above = rank_above(extension.json)) {
-      const auto known = here.find(*above);
-      if (known == here.end()) return fail(Errc::not_found, "it has no agent on that node");
-      ranks[part.rows[extension.row].rank] = known->second;
+      const std::int32_t its = part.rows[extension.row].rank;
+      if (its < 0 || ranks.contains(its)) continue;
+      if (const auto known = here.find(*above); known != here.end()) {
+        ranks[its] = known->second;
+        continue;
+      }
+      const std::string host = host_of(part, its);
+      if (host.empty()) return fail(Errc::not_found, "a node that comes has no name");
+      const auto made = rank_for(host);
+      if (!made) return tl::unexpected(made.error());
+      ranks[its] = static_cast<std::int32_t>(*made);
     }
   for (auto& row : part.rows) {
     if (row.rank < 0) continue;
@@ -123,16 +174,6 @@ Result<resource::GraphSpec> as_part_of(const ResourceGraph& graph, resource::Gra
   return part;
 }
 
-namespace {
-
-Result<ResourceGraph> graph_of_text(const std::string& jgf) {
-  const auto spec = resource::read_jgf(jgf);
-  if (!spec) return tl::unexpected(spec.error());
-  return ResourceGraph::build(*spec);
-}
-
-}  // namespace
-
 Result<std::string> text_with(const std::string& jgf, const resource::GraphSpec& part) {
   auto graph = graph_of_text(jgf);
   if (!graph) return tl::unexpected(graph.error());
@@ -140,9 +181,12 @@ Result<std::string> text_with(const std::string& jgf, const resource::GraphSpec&
   return resource::write_jgf(*graph);
 }
 
-Result<std::string> text_without(const std::string& jgf, const holdings::Units& units) {
+Result<std::string> text_without(const std::string& jgf, const holdings::Units& units,
+                                 const std::vector<std::int32_t>& ranks) {
   auto graph = graph_of_text(jgf);
   if (!graph) return tl::unexpected(graph.error());
+  if (!ranks.empty())
+    if (auto gone = graph->shrink_ranks(ranks); !gone) return tl::unexpected(gone.error());
   for (const std::uint64_t unit : units.ids())
     if (const auto v = find_unit(*graph, unit))
       if (auto gone = graph->shrink(*v); !gone) return tl::unexpected(gone.error());

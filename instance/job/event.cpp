@@ -45,7 +45,8 @@ constexpr std::array kNames = {"submit",
                                "array-close",
                                "grant-extend",
                                "grant-recall",
-                               "grant-return"};
+                               "grant-return",
+                               "grant-leave"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -150,8 +151,13 @@ struct Context {
     return fmt::format(R"({{"tasks":{}}})", e.tasks);
   }
   std::string operator()(const event::GrantExtend& e) const {
-    return fmt::format(R"({{"grant":{},"cores":{},"gpus":{},"until_ms":{}}})", e.grant, e.cores,
-                       e.gpus, e.until);
+    const std::string ranks =
+        e.ranks.empty() ? "" : fmt::format(R"(,"ranks":[{}])", list_of(e.ranks));
+    return fmt::format(R"({{"grant":{},"cores":{},"gpus":{},"until_ms":{}{}}})", e.grant, e.cores,
+                       e.gpus, e.until, ranks);
+  }
+  std::string operator()(const event::GrantLeave& e) const {
+    return fmt::format(R"({{"grant":{}}})", e.grant);
   }
   std::string operator()(const event::GrantRecall& e) const {
     return fmt::format(R"({{"grant":{},"by_ms":{},"mode":{},"note":{}}})", e.grant, e.by,
@@ -266,11 +272,14 @@ EventBody read_body(std::size_t index, const json& c) {
     case 27:
       return event::ArrayClose{};
     case 28:
-      return event::GrantExtend{c.at("grant"), c.at("cores"), c.at("gpus"), c.at("until_ms")};
+      return event::GrantExtend{c.at("grant"), c.at("cores"), c.at("gpus"), c.at("until_ms"),
+                                c.value("ranks", std::vector<std::uint32_t>())};
     case 29:
       return event::GrantRecall{c.at("grant"), c.at("by_ms"), c.at("mode"), c.at("note")};
     case 30:
       return event::GrantReturn{c.at("grant")};
+    case 31:
+      return event::GrantLeave{c.at("grant")};
     default:
       return event::Clean{};
   }

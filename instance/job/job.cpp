@@ -108,15 +108,38 @@ struct Transition {
     job.expiration = e.expiration;
     return true;
   }
+  std::vector<event::GrantExtend>::iterator extra_of(std::uint64_t grant) const {
+    return std::find_if(job.extra.begin(), job.extra.end(),
+                        [grant](const auto& one) { return one.grant == grant; });
+  }
   bool takes_extra() const { return job.holds_resources && !job.parts.empty(); }
   bool operator()(const event::GrantExtend& e) {
-    if (!takes_extra()) return false;
+    const bool has_one = std::any_of(e.ranks.begin(), e.ranks.end(), [&](std::uint32_t rank) {
+      return part_in(job, rank) != nullptr;
+    });
+    // Nothing is started any more for a job that is to end.
+    const bool is_late = !e.ranks.empty() && job.state != JobState::run;
+    if (!takes_extra() || has_one || is_late) return false;
     job.extra.push_back(e);
+    for (const std::uint32_t rank : e.ranks) job.parts.emplace_back().rank = rank;
+    job.leads = job.leads || !e.ranks.empty();
+    return true;
+  }
+  bool operator()(const event::GrantLeave& e) {
+    const auto one = extra_of(e.grant);
+    if (one == job.extra.end()) return false;
+    for (const std::uint32_t rank : one->ranks) part_in(job, rank)->leaves = true;
     return true;
   }
   bool operator()(const event::GrantRecall&) const { return takes_extra(); }
   bool operator()(const event::GrantReturn& e) {
-    return std::erase_if(job.extra, [&](const auto& one) { return one.grant == e.grant; }) != 0;
+    const auto one = extra_of(e.grant);
+    if (one == job.extra.end()) return false;
+    std::erase_if(job.parts, [&](const Part& part) {
+      return std::find(one->ranks.begin(), one->ranks.end(), part.rank) != one->ranks.end();
+    });
+    job.extra.erase(one);
+    return true;
   }
   // A grant starts when the child has taken it.
   bool begin_grant() const {
@@ -288,10 +311,18 @@ const Part* part_of(const Lifecycle& job, std::uint32_t rank) {
   return part_in(job, rank);
 }
 
+// Parts that grants have brought come and go: a number that follows from the rank is no other's.
 std::size_t place_of(const Lifecycle& job, std::uint32_t rank) {
   const Part* const part = part_of(job, rank);
   HOLON_CHECK(part != nullptr);
-  return static_cast<std::size_t>(part - job.parts.data());
+  std::size_t own = job.parts.size();
+  bool is_extra = false;
+  for (const auto& extra : job.extra) {
+    own -= extra.ranks.size();
+    is_extra =
+        is_extra || std::find(extra.ranks.begin(), extra.ranks.end(), rank) != extra.ranks.end();
+  }
+  return is_extra ? own + rank : static_cast<std::size_t>(part - job.parts.data());
 }
 
 bool is_led(const Lifecycle& job, std::uint32_t rank) {
@@ -332,7 +363,7 @@ std::optional<event::Finish> whole_of(const std::vector<Part>& parts) {
 Step next_step(const Lifecycle& job, std::uint32_t rank) {
   const Part* const part = part_of(job, rank);
   if (part == nullptr || part->finished || job.finished || !job.holds_resources) return Step::none;
-  if (is_led(job, rank) && job.parts.front().finished) return Step::kill;
+  if (is_led(job, rank) && (part->leaves || job.parts.front().finished)) return Step::kill;
   // A child instance that is to end still needs its agents.
   if (is_led(job, rank) && part->started) return Step::watch;
   if (job.state == JobState::cleanup) return Step::kill;

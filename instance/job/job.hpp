@@ -22,7 +22,9 @@
 // as a job has.
 //
 // A grant is a job without parts: it holds what a child instance has got beyond its own job. It has
-// started when the child has taken it, and finished when no process of the child is left there.
+// started when the child has taken it, and finished when no process of the child is left there. The
+// child's agents on whole nodes of it are parts of the child's job, from `grant-extend` to
+// `grant-return`.
 //
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
@@ -211,6 +213,9 @@ struct GrantExtend {
   std::uint64_t grant = 0;
   std::int64_t cores = 0, gpus = 0;
   Time until = 0;  // when it goes back; 0: with the child's end
+  // Agents of the whole nodes among it, ascending: each runs one more part of the child's job, an
+  // agent of the child.
+  std::vector<std::uint32_t> ranks = {};
   bool operator==(const GrantExtend&) const = default;
 };
 // The child was asked to give that back.
@@ -220,6 +225,11 @@ struct GrantRecall {
   std::string mode;  // drain: what runs there ends by itself; kill: it is ended at `by`
   std::string note;  // for people
   bool operator==(const GrantRecall&) const = default;
+};
+// The child needs its agents on the whole nodes of a grant no more: they are ended.
+struct GrantLeave {
+  std::uint64_t grant = 0;
+  bool operator==(const GrantLeave&) const = default;
 };
 // It is back: no process of the child is left there.
 struct GrantReturn {
@@ -236,7 +246,8 @@ using EventBody =
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
                  event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
                  event::ArrayStart, event::ArrayFinish, event::Preempt, event::ArrayExtend,
-                 event::ArrayClose, event::GrantExtend, event::GrantRecall, event::GrantReturn>;
+                 event::ArrayClose, event::GrantExtend, event::GrantRecall, event::GrantReturn,
+                 event::GrantLeave>;
 
 struct Event {
   Time time = 0;
@@ -263,6 +274,7 @@ struct Part {
   event::Finish how = {};                 // once finished
   std::vector<event::Process> processes;  // while they may run, in the order of the tasks
   bool decisive = false;  // a task of it has ended the job, whose exit code is this part's
+  bool leaves = false;    // it is to end, though the job goes on
 
   bool operator==(const Part&) const = default;
 };
@@ -307,7 +319,8 @@ struct Lifecycle {
   std::string child_uri;    // where the child instance listens, once it has been up
   std::string exception;    // type of the first fatal exception, "invalid" for a refused job
   std::string note;         // of that exception
-  std::vector<Part> parts;  // by rank; from alloc to clean; a grant has none
+  // From alloc to clean: by rank, and behind them those that grants have brought. A grant has none.
+  std::vector<Part> parts;
   std::vector<event::GrantExtend> extra;  // of a child: what other jobs hold for it
 
   bool operator==(const Lifecycle&) const = default;

@@ -521,6 +521,7 @@ void JobManager::note_grant(JobId child, EventBody what, Time now) {
   if (job == nullptr || !apply(job->life, {now, what})) return;
   post(*job, std::move(what), now);
   outside_.changed(*job);
+  outside_.start_tasks(*job);  // agents of the child on nodes that came with it
 }
 
 }  // namespace holon::instance

@@ -35,6 +35,12 @@ class JoiningNodes {
   // One more node may come, with the rank behind the last one.
   void expect(std::string host) { hosts_.push_back(std::move(host)); }
 
+  // Likewise at a rank of those that may come, or the next one.
+  void expect_at(std::uint32_t rank, std::string host) {
+    if (rank >= hosts_.size()) hosts_.resize(rank + 1);
+    hosts_[rank] = std::move(host);
+  }
+
   // Says in a clause that these ranks are still to come: "n[2-3] have not come yet"; "": none is.
   std::string awaited(const std::vector<std::uint32_t>& ranks) const;
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/hostlist.hpp"
@@ -25,6 +27,20 @@ Hostlist hostlist_with(const std::string& host) {
   return hosts;
 }
 
+bool is_grant(const ActiveJob& job) {
+  return job.submission->wishes.grant_to.value() != 0;
+}
+
+// Does the job hold all of the node of this rank?
+bool has_whole(const resource::ResourceGraph& graph, const ActiveJob& job, std::uint32_t rank) {
+  if (!job.allocation) return false;
+  const auto& shares = job.allocation->shares;
+  return std::any_of(shares.begin(), shares.end(), [&](const resource::Share& share) {
+    const auto v = share.exclusive ? graph.find_uniq(share.uniq_id) : std::nullopt;
+    return v && graph.type_name(*v) == "node" && graph[*v].rank == static_cast<std::int32_t>(rank);
+  });
+}
+
 }  // namespace
 
 Result<LeavingNodes::Node> LeavingNodes::node_named(const std::string& host) const {
@@ -41,6 +57,11 @@ Status LeavingNodes::can_leave(const Node& node) const {
         Errc::denied,
         fmt::format("{} is the node of the broker; `holon shutdown` ends the instance", node.host),
         "host");
+  if (granted_.has(static_cast<std::int32_t>(node.rank)))
+    return fail(Errc::denied,
+                fmt::format("{} came from the instance above; `holon grant release` gives it back",
+                            node.host),
+                "host");
   const std::uint32_t agent = nodes_of_agents_.agent_of(static_cast<std::int32_t>(node.rank));
   if (agent != node.rank || nodes_of_agents_.nodes_of(agent).size() != 1 || !agents_.has(agent))
     return fail(Errc::unsupported,
@@ -48,13 +69,22 @@ Status LeavingNodes::can_leave(const Node& node) const {
   return {};
 }
 
+// A child is on the nodes of its own job. Where it is beyond them are its grants, which last longer
+// than its agents there.
+bool LeavingNodes::is_on(const ActiveJob& job, std::uint32_t rank) const {
+  if (is_grant(job)) return has_whole(store_.graph(), job, rank);
+  const auto& [parts, extra] = std::tie(job.life.parts, job.life.extra);
+  const bool is_lent = std::any_of(extra.begin(), extra.end(), [&](const event::GrantExtend& one) {
+    return std::find(one.ranks.begin(), one.ranks.end(), rank) != one.ranks.end();
+  });
+  return !is_lent &&
+         std::any_of(parts.begin(), parts.end(), [&](const Part& p) { return p.rank == rank; });
+}
+
 std::vector<JobId> LeavingNodes::jobs_on(std::uint32_t rank) const {
   std::vector<JobId> jobs;
-  for (const JobId id : jobs_.holding()) {
-    const auto& parts = jobs_.find(id)->life.parts;
-    if (std::any_of(parts.begin(), parts.end(), [&](const Part& p) { return p.rank == rank; }))
-      jobs.push_back(id);
-  }
+  for (const JobId id : jobs_.holding())
+    if (is_on(*jobs_.find(id), rank)) jobs.push_back(id);
   return jobs;
 }
 
@@ -68,10 +98,13 @@ void LeavingNodes::ask(const transport::Request& request, Time wall, Time now) {
       !drained)
     return request.fail(drained.error());
   // A job that ends anyhow is left alone: a cancel would keep it from running again elsewhere.
-  if (ask->now)
-    for (const JobId id : jobs_on(node->rank))
-      if (jobs_.find(id)->life.state == JobState::run)
-        jobs_.raise(id, "cancel", fmt::format("its node {} leaves", node->host), now);
+  for (const JobId id : jobs_on(node->rank)) {
+    const ActiveJob& job = *jobs_.find(id);
+    if (is_grant(job))
+      recall({id, node->rank, ask->now, fmt::format("{} leaves", node->host)}, now);
+    else if (ask->now && job.life.state == JobState::run)
+      jobs_.raise(id, "cancel", fmt::format("its node {} leaves", node->host), now);
+  }
   leaving_.push_back({*node, request});
 }
 
@@ -89,8 +122,12 @@ void LeavingNodes::send_away(std::uint32_t rank, const Reason& reason, Time wall
   if (node.host.empty() || has_left(rank) || !can_leave(node)) return;
   if (!drains_.drain(hostlist_with(node.host), {kHasLeft, wall, NodeLeave::leaves})) return;
   for (const JobId id : jobs_on(rank)) {
-    const Time end = jobs_.find(id)->life.expiration;
-    if (reason.end != kTimeMax && (end == 0 || end > reason.end))
+    const ActiveJob& job = *jobs_.find(id);
+    const Time end = job.life.expiration;
+    const bool is_too_long = reason.end != kTimeMax && (end == 0 || end > reason.end);
+    if (is_grant(job))
+      recall({id, rank, is_too_long, fmt::format("{} leaves: {}", node.host, reason.why)}, now);
+    else if (is_too_long)
       jobs_.raise(id, "node-failure", fmt::format("its node {} leaves: {}", node.host, reason.why),
                   now);
   }

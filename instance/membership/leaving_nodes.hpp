@@ -5,6 +5,7 @@
 // nobody waits for its answer any more.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <string>
@@ -13,6 +14,7 @@
 #include "instance/agents/agents.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
+#include "instance/membership/granted_nodes.hpp"
 #include "instance/request/nodes_of_agents.hpp"
 #include "instance/resources/drains.hpp"
 #include "resource/store.hpp"
@@ -23,13 +25,25 @@ class LeavingNodes {
  public:
   // All arguments must outlive it.
   LeavingNodes(resource::ResourceStore& store, const NodesOfAgents& nodes_of_agents,
-               JobManager& jobs, Agents& agents, Drains& drains, AfterCommit& after_commit)
+               const GrantedNodes& granted, JobManager& jobs, Agents& agents, Drains& drains,
+               AfterCommit& after_commit)
       : store_(store),
         nodes_of_agents_(nodes_of_agents),
+        granted_(granted),
         jobs_(jobs),
         agents_(agents),
         drains_(drains),
         after_commit_(after_commit) {}
+
+  // A whole node that a child has by this grant, which is to leave.
+  struct Lent {
+    JobId grant;
+    std::uint32_t rank = 0;
+    bool by_force = false;  // what the child has running there ends
+    std::string why;
+  };
+  // Recalls it, for good once this turn is committed.
+  std::function<void(const Lent& node, Time now)> recall = [](const Lent&, Time) {};
 
   // "node.leave" (msg::LeaveRequest), answered once the agent was told to end. `wall`: now.
   void ask(const transport::Request& request, Time wall, Time now);
@@ -91,9 +105,11 @@ class LeavingNodes {
   bool has_left(const Node& node) const;
   void take_back(const std::string& host);
   std::vector<JobId> jobs_on(std::uint32_t rank) const;
+  bool is_on(const ActiveJob& job, std::uint32_t rank) const;
 
   resource::ResourceStore& store_;
   const NodesOfAgents& nodes_of_agents_;
+  const GrantedNodes& granted_;
   JobManager& jobs_;
   Agents& agents_;
   Drains& drains_;

@@ -3,8 +3,8 @@
 #include <map>
 #include <string>
 
-#include "instance/provision/more_nodes.hpp"
 #include "instance/provision/provisions.hpp"
+#include "instance/resources/more_nodes.hpp"
 
 namespace holon::instance {
 namespace {

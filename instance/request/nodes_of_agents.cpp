@@ -14,6 +14,11 @@ NodesOfAgents::NodesOfAgents(const resource::ResourceGraph& graph,
   HOLON_CHECK(!agents_.empty());
 }
 
+std::vector<std::uint32_t> ranks_of_nodes(const resource::ResourceGraph& graph) {
+  const auto ranks = graph.ranks();
+  return {ranks.begin(), ranks.end()};
+}
+
 std::uint32_t NodesOfAgents::agent_of(std::int32_t node) const {
   const auto found = std::lower_bound(nodes_.begin(), nodes_.end(), node);
   if (found == nodes_.end() || *found != node) return agents_.front();

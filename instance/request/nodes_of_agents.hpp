@@ -29,6 +29,9 @@ class NodesOfAgents {
   std::vector<std::uint32_t> agents_;
 };
 
+// The ranks of the nodes of a graph, ascending.
+std::vector<std::uint32_t> ranks_of_nodes(const resource::ResourceGraph& graph);
+
 // The part of a job that one agent runs: neighbouring ones of the job's nodes.
 struct PlacedPart {
   std::size_t first = 0;  // the first of them, counted over all nodes of the job

@@ -26,8 +26,8 @@ void add(std::vector<KeptDrain>& all, const Drains::ByHost& drains, bool above) 
 
 }  // namespace
 
-Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) const {
-  const std::set<std::string> here = hosts_of(store_.graph());
+Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts,
+                                                     const std::set<std::string>& here) const {
   // If more hosts are listed than there are nodes, one of the first n + 1 is unknown.
   const bool too_many = hosts.count() > here.size();
   std::vector<std::string> names;
@@ -49,7 +49,7 @@ Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) cons
 }
 
 Status Drains::drain(const Hostlist& hosts, const Drain& why) {
-  const auto names = nodes_among(hosts);
+  const auto names = nodes_among(hosts, hosts_of(store_.graph()));
   if (!names) return tl::unexpected(names.error());
   for (const std::string& name : *names) {
     const auto [drain, is_new] = here_.try_emplace(name, why);
@@ -64,7 +64,9 @@ Status Drains::drain(const Hostlist& hosts, const Drain& why) {
 }
 
 Status Drains::undrain(const Hostlist& hosts) {
-  const auto names = nodes_among(hosts);
+  std::set<std::string> known = hosts_of(store_.graph());
+  for (const auto& [host, drain] : here_) known.insert(host);
+  const auto names = nodes_among(hosts, known);
   if (!names) return tl::unexpected(names.error());
   for (const std::string& name : *names)
     if (above_.contains(name) && !here_.contains(name))
@@ -85,16 +87,21 @@ void Drains::lift(const std::string& host) {
 }
 
 void Drains::follow(ByHost above) {
-  const std::set<std::string> here = hosts_of(store_.graph());
-  std::erase_if(above, [&](const auto& drain) { return !here.contains(drain.first); });
   above_ = std::move(above);
   keep();
   apply();
 }
 
+Drains::ByHost Drains::above_here() const {
+  const std::set<std::string> here = hosts_of(store_.graph());
+  ByHost above = above_;
+  std::erase_if(above, [&](const auto& drain) { return !here.contains(drain.first); });
+  return above;
+}
+
 // The reason given by an instance above comes before the one given here.
 std::string Drains::reasons() const {
-  ByHost all = above_;
+  ByHost all = above_here();
   all.insert(here_.begin(), here_.end());
   std::map<std::string, Hostlist> hosts;  // by reason
   for (const auto& [host, drain] : all) hosts[drain.reason].append(host);
@@ -117,6 +124,7 @@ void Drains::keep() {
   add(kept, here_, false);
   add(kept, above_, true);
   journal_.put_drains(kept);
+  on_changed();
 }
 
 Status Drains::restore() {
@@ -130,10 +138,11 @@ Status Drains::restore() {
 
 void Drains::apply() {
   const resource::ResourceGraph& graph = store_.graph();
+  const auto going_back = nodes_going_back();
   bool changed = false;
   for (const resource::VertexId node : graph.by_type("node")) {
     const std::string host = graph.name(node);
-    const bool drained = here_.contains(host) || above_.contains(host);
+    const bool drained = here_.contains(host) || above_.contains(host) || going_back.contains(node);
     if (drained == graph[node].drained) continue;
     store_.set_drained(node, drained);
     changed = true;

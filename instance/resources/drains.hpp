@@ -1,7 +1,9 @@
 // drains.hpp - which nodes take no new work, by order of an operator of this instance or of one
 // above it. Kept in the journal, so that a drained node stays so whatever happens to the broker.
 #pragma once
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,27 +33,38 @@ class Drains {
 
   // Restores the drains of the journal. Call when recovered jobs hold their nodes. Errors: system.
   Status restore();
-  // All hosts or none. A node that is drained already keeps its reason if no other is given, and
-  // leaves if it was about to. Errors: not_found (no such node here), invalid_argument (an instance
-  // above drained it, which alone can end that; more hosts than there are nodes).
+  // All hosts or none. A node may have gone since it was drained here; it is undrained likewise,
+  // for when it comes again. A node that is drained already keeps its reason if no other is given,
+  // and leaves if it was about to. Errors: not_found (no such node here), invalid_argument (an
+  // instance above drained it, which alone can end that; more hosts than there are nodes).
   Status drain(const Hostlist& hosts, const Drain& why);
   Status undrain(const Hostlist& hosts);
   // Undrains one host, whose node need not be here.
   void lift(const std::string& host);
   // A node has come, which may have been drained while it was away.
   void node_came() { apply(); }
-  // Takes what is drained in the instances above; hosts that are not here are ignored.
+  // Takes what is drained in the instances above. Hosts that are not here may come.
   void follow(ByHost above);
 
   // Which nodes are drained and why, for people: "node[0-1]: bad fan; node7: no reason was given".
   // Empty if no reason was given at all.
   std::string reasons() const;
 
+  // The nodes that go back to the instance above: they take no new work, whoever undrains them.
+  std::function<std::set<resource::VertexId>()> nodes_going_back = [] {
+    return std::set<resource::VertexId>();
+  };
+  // Called after each change of what is drained, with the journal.
+  std::function<void()> on_changed = [] {};
+
   const ByHost& here() const { return here_; }
   const ByHost& above() const { return above_; }
+  // Those of nodes that are here.
+  ByHost above_here() const;
 
  private:
-  Result<std::vector<std::string>> nodes_among(const Hostlist& hosts) const;
+  Result<std::vector<std::string>> nodes_among(const Hostlist& hosts,
+                                               const std::set<std::string>& known) const;
   void keep();
   // Tells the store what has changed.
   void apply();

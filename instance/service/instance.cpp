@@ -54,7 +54,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       agents({reactor, server, the_journal, jobs, store->graph(), nodes_of_agents, the_after_commit,
               task_settings()},
              refusals, offline, identity.agent_secrets),
-      leaving_nodes(*store, nodes_of_agents, jobs, agents, drains, the_after_commit),
+      granted_nodes({*store, nodes_of_agents, agents, offline, joining_nodes, drains}),
+      leaving_nodes(*store, nodes_of_agents, granted_nodes, jobs, agents, drains, the_after_commit),
       node_ends(reactor, the_journal, *store, jobs, agents, leaving_nodes,
                 {the_config.walltime_interval, the_config.walltime_margin, kWalltimePatience}),
       provisions({reactor, clock, the_journal, *store, scheduler, jobs, agents, node_ends,
@@ -77,7 +78,7 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       after_commit(the_after_commit),
       records({identity, jobs, the_journal, children, access, parent}),
       grants({identity, the_config, the_clock, the_journal, *store, scheduler, nodes_of_agents,
-              jobs, agents, children, the_after_commit, parent}),
+              jobs, agents, granted_nodes, children, the_after_commit, parent}),
       node_view(
           {identity, clock, *store, policies, jobs, children, leaving_nodes, ending, read_only_}),
       parent_(parent) {
@@ -106,6 +107,10 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
     output_log.forget(first, stop);
     agents.forgotten(first, stop);
   };
+  leaving_nodes.recall = [this](const LeavingNodes::Lent& node, Time now) {
+    grants.node_leaves({node.grant, node.rank, node.by_force, node.why}, now);
+  };
+  drains.nodes_going_back = [this] { return grants.nodes_going_back(); };
   children.on_new = [this](JobId child, Time now) { grants.begins_anew(child, now); };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };

@@ -99,6 +99,7 @@ class Instance final : public Outside {
   Audit audit;
   AwayNodes offline;
   Agents agents;
+  GrantedNodes granted_nodes;
   LeavingNodes leaving_nodes;
   NodeEnds node_ends;
   Provisions provisions;

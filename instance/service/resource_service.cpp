@@ -1,6 +1,7 @@
 #include "instance/service/resource_service.hpp"
 
 #include <set>
+#include <utility>
 
 #include "base/hostlist.hpp"
 #include "instance/request/placement.hpp"
@@ -56,6 +57,11 @@ std::map<std::string, std::int64_t> idle_containers(const resource::ResourceGrap
 
 }  // namespace
 
+ResourceService::ResourceService(transport::Reactor& reactor, transport::Server& server, Uses uses)
+    : reactor_(reactor), server_(server), uses_(uses) {
+  uses_.drains.on_changed = [this] { tell_drains_after_commit(); };
+}
+
 void ResourceService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("resource.list", [this](const Request& r) { list(r); });
   dispatcher.add("resource.R", [this](const Request& r) { list(r); });
@@ -87,7 +93,7 @@ void ResourceService::list(const Request& request) {
   reply.nodes_allocated = std::move(lists.allocated);
   reply.nodes_down = std::move(lists.down);
   add_node(reply.nodes_drained, uses_.drains.here(), false, busy);
-  add_node(reply.nodes_drained, uses_.drains.above(), true, busy);
+  add_node(reply.nodes_drained, uses_.drains.above_here(), true, busy);
   reply.R = R_text(graph);
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
@@ -101,7 +107,6 @@ void ResourceService::drain(const Request& request) {
       ask->drain ? uses_.drains.drain(*hosts, {ask->reason, uses_.clock.wall(reactor_.now())})
                  : uses_.drains.undrain(*hosts);
   if (!done) return request.fail(done.error());
-  tell_drains();
   uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
@@ -112,22 +117,29 @@ void ResourceService::follow(const Request& request) {
   Drains::ByHost above;
   for (const msg::DrainedNode& node : told->nodes) above[node.host] = {node.reason, node.since};
   uses_.drains.follow(std::move(above));
-  tell_drains();
   uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
-void ResourceService::tell_drains() {
-  for (const auto& [child, peer] : uses_.children.connected()) tell_drains(child);
+// Many nodes may leave in one turn.
+void ResourceService::tell_drains_after_commit() {
+  if (std::exchange(tells_drains_, true)) return;
+  uses_.after_commit.add([this] {
+    tells_drains_ = false;
+    for (const auto& [child, peer] : uses_.children.connected()) send_drains(child);
+  });
 }
 
 void ResourceService::tell_drains(JobId child) {
+  uses_.after_commit.add([this, child] { send_drains(child); });
+}
+
+void ResourceService::send_drains(JobId child) {
+  const auto peer = uses_.children.peer(child);
+  if (peer.value() == 0) return;
   msg::DrainedAbove drained;
   add_node(drained.nodes, uses_.drains.here(), true, {});
   add_node(drained.nodes, uses_.drains.above(), true, {});
-  uses_.after_commit.add([this, child, bytes = pack(drained)] {
-    if (const auto peer = uses_.children.peer(child); peer.value() != 0)
-      server_.call(peer, {"drain", bytes, "", 0}, [](const Result<std::string>&) {});
-  });
+  server_.call(peer, {"drain", pack(drained), "", 0}, [](const Result<std::string>&) {});
 }
 
 }  // namespace holon::instance

@@ -22,8 +22,7 @@ class ResourceService {
     Children& children;
     AfterCommit& after_commit;
   };
-  ResourceService(transport::Reactor& reactor, transport::Server& server, Uses uses)
-      : reactor_(reactor), server_(server), uses_(uses) {}
+  ResourceService(transport::Reactor& reactor, transport::Server& server, Uses uses);
   void add_to(transport::Dispatcher& dispatcher);
   // Tells a child that has just connected what is drained here.
   void tell_drains(JobId child);
@@ -32,11 +31,13 @@ class ResourceService {
   void list(const transport::Request& request);
   void drain(const transport::Request& request);
   void follow(const transport::Request& request);
-  void tell_drains();
+  void tell_drains_after_commit();
+  void send_drains(JobId child);
 
   transport::Reactor& reactor_;
   transport::Server& server_;
   const Uses uses_;
+  bool tells_drains_ = false;  // after the next commit
 };
 
 }  // namespace holon::instance

@@ -104,8 +104,8 @@ void ParentLink::tell(const char* topic, std::string payload) {
 }
 
 void ParentLink::ask(const char* topic, std::string payload, transport::ReplyHandler on_answer) {
-  constexpr Duration kPatience = 10'000;
-  client_->call({topic, std::move(payload), "", kPatience}, std::move(on_answer));
+  constexpr Duration kAnswerPatience = 10'000;
+  client_->call({topic, std::move(payload), "", kAnswerPatience}, std::move(on_answer));
 }
 
 void ParentLink::schedule() {

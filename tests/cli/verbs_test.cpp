@@ -559,6 +559,7 @@ TEST(Batch, MakesAnElasticInstance) {
   EXPECT_EQ(begun_with({"--elastic", "8"}), 1);
   EXPECT_EQ(begun_with({"--elastic", "8", "-n", "4"}), 4);
   EXPECT_EQ(begun_with({"-n", "4", "--elastic", "4-8"}), 4);
+  EXPECT_EQ(begun_with({"--elastic", "8", "-N", "1", "-x"}), 1);
   const auto refusal = [](std::vector<std::string> options) {
     options.insert(options.begin(), "batch");
     options.insert(options.end(), {"--wrap", "true"});
@@ -574,7 +575,8 @@ TEST(Batch, MakesAnElasticInstance) {
   EXPECT_THAT(refusal({"--elastic", "2-8", "-N", "4"}), HasSubstr("it begins with 4 cores"));
   EXPECT_THAT(refusal({"--elastic", "4", "-n", "4"}), HasSubstr("which is not less"));
   EXPECT_THAT(refusal({"--elastic", "2-8", "-c", "2"}), HasSubstr("-c"));
-  EXPECT_THAT(refusal({"--elastic", "8", "-N", "1", "-x"}), HasSubstr("with -x"));
+  EXPECT_THAT(refusal({"--elastic", "2-8", "-N", "1", "-x"}), HasSubstr("with -x"));
+  EXPECT_THAT(refusal({"--elastic", "1", "-N", "1", "-x"}), HasSubstr("1 cores at least"));
 }
 
 TEST(Instances, ThatAreNotThereAreSaidSo) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "resource/jobspec/jobspec.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

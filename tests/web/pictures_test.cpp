@@ -94,8 +94,8 @@ msg::TreeNode node_named(const std::string& name, std::int64_t cores, std::int64
 
 GrantView lent() {
   GrantView grant;
-  grant.now.given = {{"/80", "extra", "held", "5", 1, 0, minutes_ago(-18), 81, ""},
-                     {"/80", "owned", "held", "1-4", 4, 0, 0, 0, ""}};
+  grant.now.given = {{"/80", "extra", "held", "5", 1, 0, minutes_ago(-18), 81, "", ""},
+                     {"/80", "owned", "held", "1-4", 4, 0, 0, 0, "", ""}};
   const auto entry = [](Time time, const char* name, const std::string& what) {
     return msg::GrantEvent{time, name,
                            std::string(R"({"is": ")") + name + R"(", "what": )" + what + "}"};

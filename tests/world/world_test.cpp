@@ -108,6 +108,12 @@ TEST_F(Seeds, ThatHaveFoundSomethingOfTheSixthEditionDoSoNoMore) {
   }
 }
 
+// A child that was to end took a grant of whole nodes, on which agents were never started.
+TEST_F(Seeds, AChildThatIsToEndHasGotHosts) {
+  const auto outcome = run(5205, Plant::none, 9);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // These were failures of a tree that was given up: a broker that died before its run had resources,
 // and nodes that came and left meanwhile.
 TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {

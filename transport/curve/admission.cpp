@@ -25,7 +25,7 @@ Result<KeyPair> new_key_pair() {
   return KeyPair{public_key.data(), secret_key.data()};
 }
 
-Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t port) {
+Result<TcpSocket> bound_socket(const std::string& address, std::uint16_t port) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_port = htons(port);
@@ -38,11 +38,23 @@ Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t por
   const int again = port == 0 ? 0 : 1;
   if (socket.fd) setsockopt(socket.fd.get(), SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   if (!socket.fd || bind(socket.fd.get(), reinterpret_cast<sockaddr*>(&at), length) != 0 ||
-      listen(socket.fd.get(), kWaiting) != 0 ||
       getsockname(socket.fd.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)
     return fail(errno == EADDRNOTAVAIL ? Errc::invalid_argument : Errc::system,
                 std::string("cannot listen: ") + std::strerror(errno), address);
   socket.port = ntohs(at.sin_port);
+  return socket;
+}
+
+Status listen_at(const UniqueFd& socket) {
+  if (listen(socket.get(), kWaiting) == 0) return {};
+  return fail(Errc::system, std::string("cannot listen: ") + std::strerror(errno));
+}
+
+Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t port) {
+  auto socket = bound_socket(address, port);
+  if (!socket) return socket;
+  const auto listens = listen_at(socket->fd);
+  if (!listens) return fail(listens.error().code, listens.error().what, address);
   return socket;
 }
 

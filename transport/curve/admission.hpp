@@ -42,6 +42,10 @@ struct TcpSocket {
 // Listens at `port` (0: any that is free) of `address`, an IPv4 address of this machine; "0.0.0.0":
 // all its addresses. Errors: invalid_argument (no such address), system.
 Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t port = 0);
+// Likewise, but nobody can connect before Server::also_listen().
+Result<TcpSocket> bound_socket(const std::string& address, std::uint16_t port = 0);
+// As also_listen() does; harmless where it listens already. Errors: system.
+Status listen_at(const UniqueFd& socket);
 
 // Addresses at which others may reach this machine: the IPv4 addresses of interfaces that are up,
 // without loopback ones.

@@ -50,6 +50,7 @@ class RouterListener final : public Listener, public std::enable_shared_from_thi
     admission_ = std::move(admission);
     gatekeeper_.emplace(reactor_, *admission_);
     if (auto watched = gatekeeper_->watch(); !watched) return watched;
+    if (auto listens = listen_at(listener); !listens) return listens;
     wire_ = std::make_unique<Wire>(reactor_, zmq::socket_type::router, options, Callers::events());
     zmq::socket_t& socket = wire_->socket();
     socket.set(zmq::sockopt::router_mandatory, true);

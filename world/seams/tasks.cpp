@@ -145,7 +145,9 @@ void Tasks::note_start(const Process& agent, const Task& task,
   Attempt& attempt = truth.attempts[task.attempt];
   attempt.agents.insert(agent.pid());
   if (attempt.began == 0) attempt.began = machine_.timeline.now();
-  if (!attempt.started.insert(task.rank).second)
+  // Agents of a child on hosts that come and go are counted anew each time.
+  const bool may_come_again = request.argv[0] == "instance" && task.rank > 0;
+  if (!attempt.started.insert(task.rank).second && !may_come_again)
     machine_.history.violation("job {} is started a second time", task.path);
   const std::string again = task.attempt > 0 ? fmt::format(", retry {},", task.attempt) : "";
   machine_.history.note("{} starts job {} task {}{} on cores {}", agent.name(), task.path,
@@ -187,11 +189,22 @@ void Tasks::take_grant(Task& task, const Instance& owner) const {
   if (!task.cores_known) return;
   task.cores.clear();
   task.gpus.clear();
-  auto nodes = instance::nodes_of(core->store->graph(), *job->allocation);
-  const auto place = static_cast<std::size_t>(task.rank);
-  if (machine_.edition >= 2 && place < job->life.parts.size())
-    nodes = instance::part_for(core->nodes_of_agents, std::move(nodes), job->life.parts[place].rank)
-                .nodes;
+  const auto& graph = core->store->graph();
+  auto nodes = instance::nodes_of(graph, *job->allocation);
+  const auto& parts = job->life.parts;
+  const auto part = std::find_if(parts.begin(), parts.end(), [&](const auto& one) {
+    return instance::place_of(job->life, one.rank) == static_cast<std::size_t>(task.rank);
+  });
+  if (machine_.edition >= 2 && part != parts.end()) {
+    const std::uint32_t rank = part->rank;
+    for (const auto& extra : job->life.extra) {
+      const auto* grant = core->jobs.find(JobId(extra.grant));
+      const bool is_there = std::count(extra.ranks.begin(), extra.ranks.end(), rank) > 0;
+      if (is_there && grant != nullptr && grant->allocation)
+        nodes = instance::nodes_of(graph, *grant->allocation);
+    }
+    nodes = instance::part_for(core->nodes_of_agents, std::move(nodes), rank).nodes;
+  }
   add_units(task.cores, task.gpus, nodes);
 }
 

@@ -46,11 +46,13 @@ void print_answer(Invocation& call, const msg::GrantAnswer& answer) {
 int verb_grant_ask(Invocation& call) {
   JobOptions options;
   bool json = false;
-  Parser parser("grant ask", "ask the instance above for more cores and GPUs");
+  Parser parser("grant ask", "ask the instance above for more cores, GPUs and nodes");
   auto& shape = options.shape;
   parser.group("What");
   add_slots_option(parser, options, Unit::slot);
   parser
+      .option("-N,--nodes", nodes_reader(shape), "N",
+              "whole nodes that the instance does not have, with all that is on them")
       .option("-c,--cores-per-slot", number_up_to(resource::kMaxCount, shape.cores_per_task), "N",
               "cores per slot, 1 unless given")
       .option("-g,--gpus-per-slot", number_up_to(resource::kMaxCount, shape.gpus_per_task), "N",
@@ -70,17 +72,21 @@ int verb_grant_ask(Invocation& call) {
       .instance(call)
       .json(json)
       .note(
-          "What comes is on the nodes that the instance has. In the instance above it is held by a "
+          "What comes is on the nodes that the instance has, unless whole nodes are asked for: on "
+          "each of these an agent of this instance is started, and jobs are placed there once it "
+          "is there. In the instance above it is held by a "
           "job named grant, which waits in the queue there like any other: holon jobs and holon "
           "explain show it, holon cancel takes it back. This command waits until it is here or "
           "planned. Nothing is placed on it that would last longer than it is here; once it is "
           "over, or given back with holon grant release, it takes no new work, and leaves when "
           "nothing runs there any more: no job is ended for that.")
       .example("holon grant ask -n 2 -t 10m", "two cores for ten minutes")
+      .example("holon grant ask -N 2 -t 1h", "two whole nodes for an hour")
       .example("holon -i /3 grant ask -n 4 --now", "four more for /3, if they are free");
   if (const auto code = parser.parse(call)) return *code;
   options.environment = {"-*"};  // nothing is run
   options.shape.name = "grant";
+  options.shape.exclusive = shape.nodes > 0;
   const auto made = make_request(options, {"grant"});
   if (!made) return report(call, "grant ask", made.error());
   auto client = connect_to_instance(call);
@@ -172,7 +178,7 @@ int verb_grant(Invocation& call) {
   static constexpr auto kVerbs = std::to_array<Verb>({
       {"show", "what an instance has from the one above, and has given on", Group::look,
        verb_grant_show},
-      {"ask", "ask the instance above for more cores and GPUs", Group::work, verb_grant_ask},
+      {"ask", "ask the instance above for more cores, GPUs and nodes", Group::work, verb_grant_ask},
       {"release", "give back what is beyond the instance's own", Group::work, verb_grant_release},
       {"recall", "take back what a child has beyond its own", Group::work, verb_grant_recall},
       {"wait", "wait until what an instance has changes", Group::work, verb_grant_wait},

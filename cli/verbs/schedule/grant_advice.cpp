@@ -9,8 +9,12 @@
 namespace holon::cli {
 namespace {
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string count_of_cores(std::int64_t cores) {
-  return fmt::format("{} core{}", cores, cores == 1 ? "" : "s");
+  return counted(cores, "core");
 }
 
 // As options take it, and no shorter than it is.
@@ -56,15 +60,19 @@ std::string GrantAdvice::chance_in_words(const msg::GrantExplained& about, Time 
 }
 
 std::string GrantAdvice::command_for(const msg::GrantExplained& about) const {
-  const std::string hosts = has_one_node_ ? "" : " -w " + about.hosts;
+  const std::string hosts = has_one_node_ || about.nodes > 0 ? "" : " -w " + about.hosts;
   const std::string limit = about.limit == 0 ? "" : " -t " + in_minutes(about.limit);
-  return fmt::format("holon -i {} grant ask -n {}{}{}", path_, about.cores, hosts, limit);
+  const std::string what =
+      about.nodes > 0 ? fmt::format("-N {}", about.nodes) : fmt::format("-n {}", about.cores);
+  return fmt::format("holon -i {} grant ask {}{}{}", path_, what, hosts, limit);
 }
 
 std::vector<std::string> GrantAdvice::lines(const msg::GrantExplained& about, Time now) const {
   if (about.cores == 0) return {about.why_none};
-  std::vector<std::string> lines = {fmt::format("{} more would do; {}", count_of_cores(about.cores),
-                                                chance_in_words(about, now))};
+  const std::string what =
+      about.nodes > 0 ? counted(about.nodes, "whole node") : count_of_cores(about.cores);
+  std::vector<std::string> lines = {
+      fmt::format("{} more would do; {}", what, chance_in_words(about, now))};
   if (about.never.empty()) lines.push_back("ask for them with: " + command_for(about));
   std::string who;
   if (about.chance.cores > 0)
@@ -81,7 +89,8 @@ nlohmann::ordered_json GrantAdvice::json(const msg::GrantExplained& about) const
   nlohmann::ordered_json json = {
       {"path", path_},        {"cores", about.cores}, {"why_none", about.why_none},
       {"limit", about.limit}, {"hosts", about.hosts}, {"here", about.here},
-      {"above", above_},      {"never", about.never}, {"unsaid", about.unsaid}};
+      {"above", above_},      {"never", about.never}, {"unsaid", about.unsaid},
+      {"nodes", about.nodes}};
   const auto& chance = about.chance;
   json["chance"] = {{"is_planned", chance.is_planned},
                     {"at", chance.at},

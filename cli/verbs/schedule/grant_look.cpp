@@ -31,7 +31,8 @@ using nlohmann::ordered_json;
 ordered_json json_of(const msg::GrantPart& part) {
   return {{"path", part.path},   {"source", part.source}, {"state", part.state},
           {"units", part.units}, {"cores", part.cores},   {"gpus", part.gpus},
-          {"until", part.until}, {"grant", part.grant},   {"why", part.why}};
+          {"until", part.until}, {"grant", part.grant},   {"why", part.why},
+          {"nodes", part.nodes}};
 }
 
 ordered_json json_of(const msg::GrantReply& reply) {
@@ -54,6 +55,7 @@ void add_parts(Table& table, const std::vector<msg::GrantPart>& parts, Time now)
                {part.until == 0 ? "" : show_time(part.until, now)},
                {part.grant == 0 ? "" : std::to_string(part.grant)},
                {part.units},
+               {part.nodes},
                {part.why}});
 }
 
@@ -68,6 +70,7 @@ void print(Invocation& call, const std::vector<msg::GrantReply>& replies) {
                {"UNTIL", left},
                {"GRANT", right},
                {"UNITS", left},
+               {"NODES", left},
                {"WHY", left}});
   std::set<std::string> told;
   for (const auto& reply : replies) told.insert(reply.path);
@@ -188,8 +191,9 @@ int verb_grant_explain(Invocation& call) {
       .instance(call)
       .json(json)
       .note(
-          "The instance's own scheduler is asked how many cores more are needed; that of the "
-          "instance above when they could come, with all that waits there. Nothing is asked for or "
+          "The instance's own scheduler is asked how many cores more are needed, or whole nodes "
+          "where no cores of its nodes would do; that of the instance above when they could come, "
+          "with all that waits there. Nothing is asked for or "
           "reserved: holon grant ask does that.")
       .example("holon grant explain 7", "of the instance that this shell is in");
   if (const auto code = parser.parse(call)) return *code;

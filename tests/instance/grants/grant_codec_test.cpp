@@ -49,7 +49,7 @@ TEST(GrantCodec, ReadsEachMessageAsItWasWritten) {
                                        h::Fenced{9, "gone"},
                                        h::Welcome{3},
                                        h::Promise{1, kTimeMax},
-                                       h::No{1, "why", "help"}};
+                                       h::No{1, "why", "help"}, h::No{2, "why", "", true}};
   for (const h::Message& message : all) {
     const auto read = parse_message(text_of(message, 0), 0);
     ASSERT_TRUE(read) << name_of(message) << ": " << read.error().what;

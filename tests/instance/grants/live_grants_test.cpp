@@ -479,6 +479,32 @@ TEST_F(LiveGrants, WhatAChildThatBeginsAnewHadAskedForBeforeIsNotItsOwn) {
   EXPECT_EQ(cores_of("/1"), 2) << "nothing comes that nobody has asked for";
 }
 
+// It was offered, and the child that had asked for it is no more.
+TEST_F(LiveGrants, WhatIsOnItsWayToAChildThatBeginsAnewIsNoAnswerToItsAsks) {
+  hold(4, "other");
+  ASSERT_TRUE(ask(2, 60));
+  const pid_t broker = testing::processes_of(live, "/1").broker;
+  const std::string folder = live.status("/1")->state_dir;
+  testing::signal_process(broker, SIGSTOP);
+  live.release("other");
+  const auto state_of_grant = [&]() -> std::string {
+    for (const auto& job : live.jobs(false, false))
+      if (job.name == "grant") return job.state;
+    return "";
+  };
+  ASSERT_TRUE(eventually([&] { return state_of_grant() == "RUN"; })) << state_of_grant();
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    if (file.path().filename().string().starts_with("journal"))
+      std::filesystem::remove_all(file.path());
+  testing::signal_process(broker, SIGKILL);
+  // The new one may find processes of the one before it there.
+  ASSERT_TRUE(eventually([&] { return cores_of("/1") == 4; })) << cores_of("/1");
+  const auto first = ask(2, 60);
+  ASSERT_TRUE(first) << first.error().what;
+  EXPECT_TRUE(first->is_here);
+  EXPECT_TRUE(eventually([&] { return cores_of("/1") == 6; })) << cores_of("/1");
+}
+
 TEST_F(LiveGrants, SurvivesTheBrokersOfBothBetweenAnyTwoSteps) {
   ASSERT_TRUE(ask(2, 600));
   live.kill_broker();

@@ -361,5 +361,22 @@ TEST(Event, LogLineHasSecondsNameAndContext) {
             "{\"timestamp\":1.500,\"name\":\"priority\",\"context\":{\"priority\":7}}\n");
 }
 
+// The files and tasks of a part have its number: it is no other's as grants come and go.
+TEST(PartsOfGrants, KeepTheirNumbers) {
+  Lifecycle child;
+  for (const std::uint32_t rank : {3, 4, 1, 2}) child.parts.emplace_back().rank = rank;
+  child.extra = {{7, 2, 0, 0, {1}}, {8, 2, 0, 0, {2}}};
+  EXPECT_EQ(place_of(child, 3), 0U);
+  EXPECT_EQ(place_of(child, 4), 1U);
+  const auto first = place_of(child, 1), second = place_of(child, 2);
+  EXPECT_GT(first, 1U);
+  EXPECT_GT(second, 1U);
+  EXPECT_NE(first, second);
+  child.extra.erase(child.extra.begin());
+  child.parts.erase(child.parts.begin() + 2);
+  EXPECT_EQ(place_of(child, 4), 1U);
+  EXPECT_EQ(place_of(child, 2), second);
+}
+
 }  // namespace
 }  // namespace holon::instance

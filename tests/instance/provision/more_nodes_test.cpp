@@ -1,4 +1,4 @@
-#include "instance/provision/more_nodes.hpp"
+#include "instance/resources/more_nodes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@ namespace holon::instance {
 namespace {
 
 TEST(MoreNodes, AreLikeTheOneAndNoneOfThoseThatAreHere) {
-  auto store = *resource::ResourceStore::load(
-      *resource::read_shape("node=2/socket=1/core=2,memory=8"), {});
+  auto store =
+      *resource::ResourceStore::load(*resource::read_shape("node=2/socket=1/core=2,memory=8"), {});
   const auto one = node_of_shape("socket=2/core=4");
   ASSERT_TRUE(one) << to_string(one.error());
   ASSERT_TRUE(store.grow(many_like(*one, 3)));

@@ -40,7 +40,7 @@ export function movesOf(at, history, unit) {
 }
 
 const link = path => html`<a href="#" onClick=${event => { event.preventDefault(); open(path); }}>${called(path)}</a>`;
-const state = part => `${amount(part.cores, part.gpus)} ${until(part.until)}${part.state === 'held' ? '' : `, ${part.state}`}${part.why && `: ${part.why}`}`;
+const state = part => `${amount(part.cores, part.gpus)}${part.nodes ? ` on ${part.nodes}` : ''} ${until(part.until)}${part.state === 'held' ? '' : `, ${part.state}`}${part.why && `: ${part.why}`}`;
 
 export function Grants({ i, json }) {
   const extra = json.held.filter(part => part.source === 'extra'), lent = json.given.filter(part => part.source === 'extra'), moves = movesOf(i.path, json.history, i.gpus > 0 ? 'unit' : 'core');

@@ -1,4 +1,4 @@
-#include "instance/provision/more_nodes.hpp"
+#include "instance/resources/more_nodes.hpp"
 
 #include <fmt/core.h>
 
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "resource/formats/readers.hpp"
-#include "resource/graph/graph.hpp"
 
 namespace holon::instance {
 namespace {
@@ -42,6 +41,24 @@ Result<GraphSpec> own_node(const resource::ResourceGraph& graph) {
     return spec;
   }
   return fail(Errc::unsupported, "its own node is not known; --shape says what a node has");
+}
+
+std::string shape_of(const resource::ResourceGraph& graph, resource::VertexId node) {
+  std::string shape;
+  const auto below = graph.subtree(node);
+  for (const char* type : {"core", "gpu", "memory"}) {
+    std::int64_t amount = 0;
+    for (const auto v : below) amount += graph.type_name(v) == type ? graph[v].size : 0;
+    if (amount > 0) shape += fmt::format("{}{}={}", shape.empty() ? "" : ",", type, amount);
+  }
+  return shape;
+}
+
+std::int64_t cores_in(const GraphSpec& part) {
+  const auto core = part.words.types.find("core");
+  std::int64_t cores = 0;
+  for (const auto& row : part.rows) cores += core && row.type == *core ? row.size : 0;
+  return cores;
 }
 
 GraphSpec many_like(const GraphSpec& node, std::uint32_t count) {
