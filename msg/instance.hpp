@@ -265,7 +265,7 @@ struct SignalRequest {
 };
 
 // "job.update": changes what jobs ask for; all or none of them. Of running ones only the limit can
-// be changed.
+// be changed, and of running instances `elastic`.
 struct UpdateRequest {
   std::vector<std::uint64_t> ids;
   std::int64_t limit = -1;    // ms; 0: none; negative: as it is
@@ -274,7 +274,11 @@ struct UpdateRequest {
   std::int64_t urgency = -1;  // 0 to 31; negative: as it is
   std::int64_t nodes = 0;     // 0: as many as before
   std::int64_t slots = 0;     // in all; 0: as many as before
-  HOLON_FIELDS(ids, limit, extend, name, queue, urgency, nodes, slots)
+  // Of instances: up to how many cores they ask for more by themselves (grant.max), 0: they do not,
+  // negative: as before; and with how many they begin, 0: as before.
+  std::int64_t elastic = -1;
+  std::int64_t elastic_least = 0;
+  HOLON_FIELDS(ids, limit, extend, name, queue, urgency, nodes, slots, elastic, elastic_least)
 };
 
 // "job.suspend": the tasks of running jobs are stopped (SIGSTOP), or go on (SIGCONT); all of them
@@ -358,10 +362,11 @@ struct Grant {
   std::int64_t time_left = 0;  // ms until it ends, as this is written; 0: it has no end
   std::int64_t lease = 0;      // the name of that end: the same name means the same end
   std::uint64_t epoch = 0;
-  std::string path;  // the child's path
-  std::string name;  // the child's, for display, unless it was given one of its own
-  bool bind = true;  // false: the resources are declared, tasks are not bound
-  HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind)
+  std::string path;           // the child's path
+  std::string name;           // the child's, for display, unless it was given one of its own
+  bool bind = true;           // false: the resources are declared, tasks are not bound
+  std::int64_t elastic = -1;  // instead of its grant.max, as in UpdateRequest
+  HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind, elastic)
 };
 // "ending" (up, answered with Empty): the child begins its end. Said again as its last word once
 // all its jobs are INACTIVE and the parent has acknowledged all records.
@@ -370,11 +375,12 @@ struct Ending {
   HOLON_FIELDS(told_all)
 };
 
-// "lease" (down): another end; as in Grant.
+// "lease" (down): another end, or another maximum; as in Grant.
 struct Lease {
   std::int64_t time_left = 0;
   std::int64_t lease = 0;
-  HOLON_FIELDS(time_left, lease)
+  std::int64_t elastic = -1;
+  HOLON_FIELDS(time_left, lease, elastic)
 };
 // "record" (up): job records that changed, paths relative to the tree's root; answered with Empty
 // once journalled.

@@ -171,6 +171,13 @@ void World::change_a_job(Instance& instance) {
   }
   msg::UpdateRequest update;
   update.ids = {id};
+  if (machine_.edition >= 9 && dice.one_in(3)) {
+    update.elastic = dice.between(0, 6);
+    return user_->ask(instance.uri(), "job.update", transport::pack(update),
+                      [this, id, most = update.elastic](const Result<std::string>& answer) {
+                        if (answer) machine_.history.note("job {} has up to {} cores", id, most);
+                      });
+  }
   update.limit = dice.between(4'000, 12'000);
   const auto path = (instance.is_root() ? "" : instance.path()) + "/" + std::to_string(id);
   checks_.may_have_limit(path);

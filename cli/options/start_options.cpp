@@ -41,6 +41,12 @@ Status check_file_of_environment(const std::string& word) {
 
 constexpr std::int64_t kMostCores = 1'000'000'000;
 
+tl::unexpected<Error> clashes(const ElasticOption& option, const std::string& what) {
+  return fail(Errc::invalid_argument, what, "--elastic " + option.word);
+}
+
+}  // namespace
+
 Status read_elastic(const std::string& word, ElasticOption& option) {
   const auto dash = word.find('-');
   const bool has_least = dash != std::string::npos;
@@ -58,12 +64,6 @@ Status read_elastic(const std::string& word, ElasticOption& option) {
   option.word = word;
   return {};
 }
-
-tl::unexpected<Error> clashes(const ElasticOption& option, const std::string& what) {
-  return fail(Errc::invalid_argument, what, "--elastic " + option.word);
-}
-
-}  // namespace
 
 void add_configuration_option(Parser& parser, instance::StartOptions& options) {
   parser.group("Instance")

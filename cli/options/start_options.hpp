@@ -23,6 +23,8 @@ struct ElasticOption {
   std::string word;                  // as it was typed; "": not at all
   std::int64_t least = 0, most = 0;  // cores; least 0: what -n says
 };
+// Reads "8", "2-8". Errors: invalid_argument.
+Status read_elastic(const std::string& word, ElasticOption& option);
 void add_elastic_option(Parser& parser, ElasticOption& option);
 // Makes it part of the child's configuration, and of what the child begins with. Call once all
 // options are read. Errors: invalid_argument.

@@ -26,7 +26,7 @@ void Broker::await_parent() {
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
-  const msg::Lease lease{grant.time_left, grant.lease};
+  const msg::Lease lease{grant.time_left, grant.lease, grant.elastic};
   if (instance_) {
     // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
     after_commit_.add([this] { say_ending(); });
@@ -43,8 +43,9 @@ void Broker::hear_grant(const msg::Grant& grant) {
   if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
     end_reason_ = fmt::format("the grant cannot be used: {}", to_string(up.error()));
     spdlog::error(end_reason_);
-    finish(kCannotStart);
+    return finish(kCannotStart);
   }
+  instance_->grants.set_most(lease.elastic, reactor_.now());
 }
 
 // The parent says how long is left, since its clock is not ours. Each repetition, after a reconnect
@@ -88,6 +89,7 @@ void Broker::move_lease(const msg::Lease& told) {
   const Time end = end_of_lease(told);
   keep_lease(told, end);
   instance_->set_lease(end, reactor_.now());
+  instance_->grants.set_most(told.elastic, reactor_.now());
   watch_lease(end);
 }
 

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "holdings/policy.hpp"
 #include "instance/basics/clock.hpp"
@@ -38,6 +39,40 @@ Need piece_of(Need need) {
 void Elastic::restore() {
   if (const auto kept = uses_.journal.number(kOpenAsk); kept && *kept && **kept > 0)
     open_ = static_cast<h::Op>(**kept);
+  if (const auto told = uses_.journal.number(kToldMost); told && *told) told_most_ = **told;
+}
+
+void Elastic::set_most(std::int64_t cores, Time now) {
+  if (cores == told_most_) return;
+  const std::int64_t before = most();
+  told_most_ = cores;
+  uses_.journal.set_number(kToldMost, cores);
+  if (most() < before) give_back_beyond_most(now);
+  if (most() == 0 && open_) uses_.borrower.withdraw(*open_);
+}
+
+// What somebody asks for by hand afterwards may be beyond it.
+void Elastic::give_back_beyond_most(Time now) {
+  const auto& graph = uses_.store.graph();
+  std::vector<h::Holding> extra;
+  std::int64_t stays = 0;
+  for (const h::Holding& holding : uses_.book.up().holdings) {
+    if (holding.state != h::State::held) continue;
+    if (holding.source != h::Source::owned) extra.push_back(holding);
+    stays += count(graph, holding.units).cores;
+  }
+  std::sort(extra.begin(), extra.end(),
+            [](const auto& a, const auto& b) { return a.epoch > b.epoch; });
+  h::Units back;
+  for (const h::Holding& holding : extra) {
+    const std::int64_t cores = count(graph, holding.units).cores;
+    if (stays <= most() || cores == 0) continue;
+    back = h::all_of(back, holding.units);
+    stays -= cores;
+  }
+  if (back.empty()) return;
+  if (auto done = uses_.borrower.release({back.str()}, now); !done)
+    spdlog::error(fmt::format("grant: {}", to_string(done.error())));
 }
 
 void Elastic::open(std::optional<h::Op> ask) {
@@ -49,7 +84,7 @@ void Elastic::open(std::optional<h::Op> ask) {
 }
 
 std::string Elastic::awaited(const qmanager::JobRequest& job) const {
-  const std::int64_t max = uses_.config.grant_max;
+  const std::int64_t max = most();
   if (max == 0 || !uses_.borrower.has_parent() || job.spec == nullptr) return "";
   const auto& graph = uses_.store.graph();
   if (!may_have(qmanager::least_units(*job.spec, "core"),
@@ -64,18 +99,18 @@ std::string Elastic::awaited(const qmanager::JobRequest& job) const {
 // Would it be asked for that? Cores may come on the nodes that are here. Where there are too few,
 // those with enough cores are used, and others come whole.
 bool Elastic::may_have(std::int64_t cores, std::int64_t nodes) const {
-  if (cores > uses_.config.grant_max) return false;
+  if (cores > most()) return false;
   const auto& graph = uses_.store.graph();
   const auto here = graph.by_type("node");
   if (nodes <= static_cast<std::int64_t>(here.size())) return true;
   if (!uses_.above.may_come()) return false;
-  if (!uses_.above.is_known()) return nodes <= uses_.config.grant_max;
+  if (!uses_.above.is_known()) return nodes <= most();
   const std::int64_t each = (cores + nodes - 1) / nodes, of_one = uses_.above.cores_of_one();
   const auto fitting = std::count_if(here.begin(), here.end(), [&](resource::VertexId node) {
     return count(graph, units_below(graph, node)).cores >= each;
   });
   const auto all = static_cast<std::int64_t>(graph.by_type("core").size());
-  return of_one >= each && all + (nodes - fitting) * of_one <= uses_.config.grant_max;
+  return of_one >= each && all + (nodes - fitting) * of_one <= most();
 }
 
 std::string Elastic::objection(h::Op ask, std::int64_t cores) const {
@@ -87,7 +122,7 @@ std::string Elastic::objection(h::Op ask, std::int64_t cores) const {
 // The ceiling is about all that is here, also what is on its way back.
 std::int64_t Elastic::room() const {
   const auto here = static_cast<std::int64_t>(uses_.store.graph().by_type("core").size());
-  return std::min(uses_.config.grant_max - here, kMostCoresAtOnce);
+  return std::min(most() - here, kMostCoresAtOnce);
 }
 
 // ---- asking
@@ -253,7 +288,7 @@ void Elastic::give_back_idle(Time now) {
 
 std::optional<Time> Elastic::turn(Time now) {
   next_.reset();
-  if (uses_.config.grant_max == 0 || !uses_.borrower.has_parent()) return std::nullopt;
+  if (most() == 0 || !uses_.borrower.has_parent()) return std::nullopt;
   give_back_idle(now);
   rest_if_recalled(now);
   look(now);

@@ -45,6 +45,11 @@ class Elastic {
   void restore();
   // Call before the commit, after the scheduler's pass. Returns when the next turn is needed.
   std::optional<Time> turn(Time now);
+  // The instance above says up to how many cores more are asked for; 0: none are; negative: as is
+  // configured. What is beyond that goes back as its jobs end, the youngest first.
+  void set_most(std::int64_t cores, Time now);
+  // That many; 0: it asks for none.
+  std::int64_t most() const { return told_most_ < 0 ? uses_.config.grant_max : told_most_; }
   // Why this job, which is too large for what is here, may wait, as a clause; "": what it needs
   // does not come by itself.
   std::string awaited(const qmanager::JobRequest& job) const;
@@ -67,7 +72,10 @@ class Elastic {
   void at(Time when) { next_ = next_ ? std::min(*next_, when) : when; }
 
   const Uses uses_;
+  void give_back_beyond_most(Time now);
+
   std::optional<Time> next_;
+  std::int64_t told_most_ = -1;         // negative: as is configured
   std::optional<holdings::Op> open_;    // the ask that is not answered yet, or promised
   std::int64_t open_least_ = 0;         // the fewest cores that it is for; 0: not known
   bool open_is_for_nodes_ = false;      // unless that is not known

@@ -54,8 +54,8 @@ void ask_chance(ParentLink& parent, msg::GrantExplained about,
 Grants::Grants(Uses uses)
     : uses_(uses),
       book_(uses.journal, uses.parent == nullptr),
-      lender_({uses.identity, uses.config, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs,
-               uses.agents, uses.children, book_, uses.after_commit}),
+      lender_({uses.identity, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents,
+               uses.children, book_, uses.after_commit}),
       borrower_({uses.identity, uses.journal, uses.store, uses.jobs, uses.granted_nodes, book_,
                  uses.after_commit},
                 [this](const h::Message& message) {
@@ -73,6 +73,7 @@ Grants::Grants(Uses uses)
                 }}),
       reclaim_({uses.config, uses.store, uses.scheduler, uses.jobs, lender_}) {
   borrower_.has_parent(uses.parent != nullptr);
+  lender_.is_elastic = [this] { return elastic_.most() > 0; };
   borrower_.objection = [this](h::Op ask, std::int64_t cores) {
     return elastic_.objection(ask, cores);
   };
@@ -99,7 +100,7 @@ void Grants::restore(Time now) {
 }
 
 std::string Grants::awaited(const qmanager::JobRequest& job) const {
-  if (uses_.config.grant_max > 0) return elastic_.awaited(job);
+  if (elastic_.most() > 0) return elastic_.awaited(job);
   return epoch() > 0 ? "holon grant ask may bring more" : "";
 }
 
@@ -130,7 +131,7 @@ void Grants::if_there_now(const Need& need, std::function<void()> yes) {
 
 // An elastic instance reckons with whole nodes before it asks for them.
 std::optional<Time> Grants::learn_of_nodes(Time now) {
-  if (uses_.config.grant_max == 0) return std::nullopt;
+  if (elastic_.most() == 0) return std::nullopt;
   if (nodes_above_.is_known() && uses_.scheduler.pending() == 0) return std::nullopt;
   nodes_above_.ask(now);
   return nodes_above_.due() > now ? std::optional(nodes_above_.due()) : std::nullopt;

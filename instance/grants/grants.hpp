@@ -63,6 +63,8 @@ class Grants {
     nodes_above_.forget();
     borrower_.connected();
   }
+  // Up to how many cores the instance above lets it ask for more by itself (Elastic::set_most).
+  void set_most(std::int64_t cores, Time now) { elastic_.set_most(cores, now); }
   void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }
   void is_over(const msg::JobRecord& record, Time now) { lender_.is_over(record, now); }
   std::optional<Time> turn(Time now);

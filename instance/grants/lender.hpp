@@ -21,7 +21,6 @@
 #include <string>
 #include <vector>
 
-#include "config/config.hpp"
 #include "instance/agents/agents.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/units.hpp"
@@ -38,7 +37,6 @@ class Lender {
  public:
   struct Uses {
     const Identity& identity;
-    const config::Config& config;
     InstanceClock& clock;
     const resource::ResourceStore& store;
     const NodesOfAgents& nodes_of_agents;
@@ -49,6 +47,9 @@ class Lender {
     AfterCommit& after_commit;
   };
   explicit Lender(Uses uses) : uses_(uses) {}
+
+  // Does this instance ask the one above for more by itself?
+  std::function<bool()> is_elastic = [] { return false; };
 
   // Takes a message from a child.
   void receive(JobId child, const holdings::Message& message, Time now);

@@ -187,8 +187,7 @@ Status Lender::has_nodes_for(const ActiveJob& child, const resource::Jobspec& sp
 // itself or since somebody asks for it there; who asks by hand waits for either.
 Status Lender::can_be_met(const ActiveJob& child, const h::Ask& ask) const {
   const bool by_itself = is_by_itself(ask.jobspec);
-  const bool asks_for_more = uses_.config.grant_max > 0;
-  if (uses_.identity.path != "/" && (asks_for_more || !by_itself)) return {};
+  if (uses_.identity.path != "/" && (is_elastic() || !by_itself)) return {};
   const auto spec = resource::parse_jobspec(ask.jobspec);
   if (!spec) return tl::unexpected(spec.error());
   if (wants_whole_nodes(json::parse(ask.jobspec, nullptr, false)))

@@ -142,6 +142,7 @@ struct Context {
     if (e.queue) add("attributes.system.queue", quoted(*e.queue));
     if (e.nodes) add("nodes", std::to_string(*e.nodes));
     if (e.slots) add("slots", std::to_string(*e.slots));
+    if (e.elastic) add("elastic", std::to_string(*e.elastic));
     return "{" + members + "}";
   }
   std::string operator()(const event::ArrayFinish& e) const {
@@ -211,6 +212,7 @@ event::JobspecUpdate read_update(const json& c) {
   read("attributes.system.queue", update.queue);
   read("nodes", update.nodes);
   read("slots", update.slots);
+  read("elastic", update.elastic);
   return update;
 }
 

@@ -298,6 +298,7 @@ Updates merged(const Updates& before, const event::JobspecUpdate& later) {
   take(all.queue, later.queue);
   take(all.nodes, later.nodes);
   take(all.slots, later.slots);
+  take(all.elastic, later.elastic);
   return {std::make_shared<const event::JobspecUpdate>(std::move(all))};
 }
 

@@ -163,6 +163,7 @@ struct JobspecUpdate {
   std::optional<Duration> limit;  // 0: none
   std::optional<std::string> name, queue;
   std::optional<std::int64_t> nodes, slots;
+  std::optional<std::int64_t> elastic;  // msg::UpdateRequest
   bool operator==(const JobspecUpdate&) const = default;
 };
 // The job's tasks are stopped (Suspend) or continued (Resume).

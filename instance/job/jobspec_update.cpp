@@ -103,7 +103,7 @@ Status check_update(const msg::UpdateRequest& ask) {
     return fail(Errc::invalid_argument, std::move(what), where);
   };
   const bool is_empty = ask.limit < 0 && ask.extend == 0 && ask.name.empty() && ask.queue.empty() &&
-                        ask.urgency < 0 && ask.nodes == 0 && ask.slots == 0;
+                        ask.urgency < 0 && ask.nodes == 0 && ask.slots == 0 && ask.elastic < 0;
   if (is_empty) return wrong("nothing is to be changed", "");
   if (ask.limit >= 0 && ask.extend != 0)
     return wrong("a limit is either another one or a longer or shorter one", "limit");
@@ -114,6 +114,10 @@ Status check_update(const msg::UpdateRequest& ask) {
   if (ask.nodes < 0 || ask.nodes > kMost || ask.slots < 0 || ask.slots > kMost)
     return wrong(fmt::format("1 to {} are accepted", kMost),
                  ask.nodes < 0 || ask.nodes > kMost ? "nodes" : "slots");
+  if (ask.elastic > kMost || ask.elastic_least < 0 || ask.elastic_least > kMost)
+    return wrong(fmt::format("up to {} are accepted", kMost), "elastic");
+  if (ask.elastic_least > 0 && ask.slots > 0)
+    return wrong("is said twice: as the slots, and as what it begins with", "slots");
   return {};
 }
 
@@ -130,6 +134,9 @@ std::string in_words(const msg::UpdateRequest& ask) {
   if (ask.urgency >= 0) add("urgency", std::to_string(ask.urgency));
   if (ask.nodes > 0) add("nodes", std::to_string(ask.nodes));
   if (ask.slots > 0) add("slots", std::to_string(ask.slots));
+  if (ask.elastic_least > 0) add("begins with cores", std::to_string(ask.elastic_least));
+  if (ask.elastic == 0) add("elastic", "off");
+  if (ask.elastic > 0) add("elastic", "up to " + std::to_string(ask.elastic));
   return text;
 }
 

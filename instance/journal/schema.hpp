@@ -79,6 +79,7 @@ inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5
 
 // Keys of numbers.
 inline constexpr const char* kOpenAsk = "grants.open-ask";  // of Elastic; 0: none
+inline constexpr const char* kToldMost = "grants.told-most";  // of Elastic; negative: nothing
 inline constexpr const char* kGrantsSince = "grants.since";  // all entries before are history
 inline constexpr const char* kStarted = "started";           // when it was, in instance time
 inline constexpr const char* kCommits = "journal.commits";   // transactions so far

@@ -25,6 +25,28 @@ bool changes_nothing(const event::JobspecUpdate& update) {
   return update == event::JobspecUpdate();
 }
 
+// Errors: invalid_argument (it is no instance, or what it begins with cannot be that).
+Result<std::int64_t> cores_to_begin_with(const msg::UpdateRequest& ask, const ActiveJob& job,
+                                         const std::string& path) {
+  const auto wrong = [](std::string what) {
+    return fail(Errc::invalid_argument, std::move(what), "elastic");
+  };
+  if (!job.submission->is_instance) return wrong(fmt::format("job {} is no instance", path));
+  const Totals& totals = job.submission->totals;
+  const std::int64_t has = job.life.place.cores > 0 ? job.life.place.cores : totals.cores;
+  const std::int64_t least = ask.elastic_least > 0 ? ask.elastic_least : has;
+  if (least == has) return least;
+  if (job.life.state == JobState::run)
+    return wrong(fmt::format(
+        "job {} has begun with {} cores; the most it can have is changed alone", path, has));
+  if (totals.cores != totals.slots)
+    return wrong(
+        fmt::format("job {} has {} slots of several cores; their number (slots) is what "
+                    "can be changed",
+                    path, totals.slots));
+  return least;
+}
+
 // Errors: invalid_argument.
 Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const ActiveJob& job,
                                        const std::string& path) {
@@ -46,6 +68,16 @@ Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const Acti
   if (!ask.queue.empty()) update.queue = ask.queue;
   if (ask.nodes > 0) update.nodes = ask.nodes;
   if (ask.slots > 0) update.slots = ask.slots;
+  if (ask.elastic < 0) return update;
+  const auto begins = cores_to_begin_with(ask, job, path);
+  if (!begins) return tl::unexpected(begins.error());
+  if (ask.elastic > 0 && ask.elastic <= *begins)
+    return fail(Errc::invalid_argument,
+                fmt::format("job {} begins with {} cores, and can have no more than {}", path,
+                            *begins, ask.elastic),
+                "elastic");
+  update.elastic = ask.elastic;
+  if (ask.elastic_least > 0 && *begins != job.submission->totals.cores) update.slots = *begins;
   return update;
 }
 
@@ -92,7 +124,8 @@ Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& as
       !ask.name.empty() || !ask.queue.empty() || ask.urgency >= 0 || ask.nodes > 0 || ask.slots > 0;
   if (job.life.state == JobState::run && is_more)
     return fail(Errc::denied,
-                fmt::format("job {} has started already: only its limit can be changed", path));
+                fmt::format("job {} has started already: only its limit can be changed{}", path,
+                            job.submission->is_instance ? ", and how elastic it is" : ""));
   if (job.submission->wishes.grant_to.value() != 0)
     return fail(Errc::denied, fmt::format("job {} is a grant, which is what was asked for", path));
   if (is_aside(job.id))
@@ -190,13 +223,13 @@ void JobManager::write_change(const Change& change, Time now) {
   job.submission = change.submission;
   count_one(job, 1);
   post(job, change.update, now);
-  if (job.life.state == JobState::run) {
+  if (job.life.state == JobState::run && change.update.limit) {
     const Time end = end_of(job, job.life.t_alloc);
     job.allocation->when.end = change.planned_end;
     journal_.add_allocation(*job.allocation);
     post(job, event::ResourceUpdate{end == kTimeMax ? 0 : end}, now);
-    outside_.limit_changed(job);
   }
+  if (job.life.state == JobState::run) outside_.limit_changed(job);
   // Others may have waited for a job of the old name, and this job for others of that name.
   if (was_called_otherwise) waiting_.happened(job.id);
   if (was_called_otherwise && waits_for_others(job)) waiting_.look_at(job.id);

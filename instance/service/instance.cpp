@@ -237,18 +237,21 @@ Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
   if (!jgf) return tl::unexpected(jgf.error());
   msg::Grant grant;
   grant.jgf = std::move(*jgf);
-  const msg::Lease lease = lease_of(job.life.expiration);
+  const msg::Lease lease = lease_of(job);
   grant.time_left = lease.time_left;
   grant.lease = lease.lease;
+  grant.elastic = lease.elastic;
   grant.path = jobs.path_of(job.id);
   grant.name = job.submission->name;
   grant.bind = identity.bind;
   return grant;
 }
 
-msg::Lease Instance::lease_of(Time end) const {
-  if (end == 0) return {};
-  return {std::max<Duration>(1, end - clock.now()), end};
+msg::Lease Instance::lease_of(const ActiveJob& job) const {
+  const auto& updates = job.life.updates.all;
+  const std::int64_t elastic = updates == nullptr ? -1 : updates->elastic.value_or(-1);
+  const Time end = job.life.expiration;
+  return {end == 0 ? 0 : std::max<Duration>(1, end - clock.now()), end, elastic};
 }
 
 Provisions::Settings Instance::provision_settings() const {
@@ -389,11 +392,12 @@ void Instance::changed(const ActiveJob& job) {
 }
 
 void Instance::limit_changed(const ActiveJob& job) {
-  const Time end = job.life.expiration;
   const Duration limit = jobs.time_limit_of(job);
-  after_commit.add([this, id = job.id, limit, end] {
-    if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
-    children.tell_lease(id, lease_of(end));
+  after_commit.add([this, id = job.id, limit] {
+    const ActiveJob* const known = jobs.find(id);
+    if (known == nullptr) return;
+    agents.set_limit(*known, limit);
+    children.tell_lease(id, lease_of(*known));
   });
 }
 

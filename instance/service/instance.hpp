@@ -136,7 +136,7 @@ class Instance final : public Outside {
   std::string awaited_for(const qmanager::JobRequest& job) const;
   std::string doubt(const ActiveJob& job) const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
-  msg::Lease lease_of(Time end) const;
+  msg::Lease lease_of(const ActiveJob& job) const;
 
   ParentLink* parent_;
   bool read_only_ = false;

@@ -60,6 +60,24 @@ TEST(Update, SaysWhatIsToBeAnotherThing) {
   EXPECT_EQ(broker.last<msg::UpdateRequest>("job.update").limit, 0);
 }
 
+TEST(Update, SaysHowElasticAnInstanceIsToBe) {
+  FakeBroker broker;
+  broker.answer("job.update", msg::Empty{});
+  broker.start();
+  struct {
+    const char* word;
+    std::int64_t most, least;
+  } const all[] = {{"8", 8, 0}, {"2-8", 8, 2}, {"off", 0, 0}};
+  for (const auto& one : all) {
+    EXPECT_EQ(run_cli({"update", "3", "--elastic", one.word}).code, kOk) << one.word;
+    const auto asked = broker.last<msg::UpdateRequest>("job.update");
+    EXPECT_EQ(asked.elastic, one.most) << one.word;
+    EXPECT_EQ(asked.elastic_least, one.least) << one.word;
+  }
+  EXPECT_EQ(run_cli({"update", "3", "-t", "1h"}).code, kOk);
+  EXPECT_EQ(broker.last<msg::UpdateRequest>("job.update").elastic, -1);
+}
+
 TEST(Update, OfNothingOrNobodyIsRefused) {
   EXPECT_THAT(run_cli({"update", "7"}).err, HasSubstr("nothing is to be changed"));
   EXPECT_THAT(run_cli({"update", "-t", "1h"}).err, HasSubstr("name at least one job"));
@@ -67,6 +85,8 @@ TEST(Update, OfNothingOrNobodyIsRefused) {
                                                 {"-t", "soon"},
                                                 {"-n", "0"},
                                                 {"-N", "-1"},
+                                                {"--elastic", "8-2"},
+                                                {"--elastic", "0"},
                                                 {"--urgency", "32"}}) {
     std::vector<std::string> words = {"update", "7"};
     words.insert(words.end(), wrong.begin(), wrong.end());

@@ -257,9 +257,9 @@ rc::Gen<EventBody> any_body() {
                    }),
       rc::gen::map(text,
                    [](std::string t) -> EventBody {
-                     return event::JobspecUpdate{61'234, std::move(t), "night", 2, 8};
+                     return event::JobspecUpdate{61'234, std::move(t), "night", 2, 8, 12};
                    }),
-      rc::gen::just<EventBody>(event::JobspecUpdate{0, {}, {}, {}, {}}),
+      rc::gen::just<EventBody>(event::JobspecUpdate{0, {}, {}, {}, {}, 0}),
       rc::gen::just<EventBody>(event::ArrayExtend{3}),
       rc::gen::just<EventBody>(event::ArrayClose{}), rc::gen::just<EventBody>(event::Suspend{}),
       rc::gen::just<EventBody>(event::Resume{}), rc::gen::just<EventBody>(event::Release{}),
