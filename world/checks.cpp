@@ -69,7 +69,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
         cut_off(*task, *instance, *core, "what it uses is free for others");
       else if (job->life.retries != task->attempt)
         cut_off(*task, *instance, *core, "it is of an attempt that is over");
-      else if (task->child_agent == nullptr &&
+      else if (!is_of_grant(job->life, task->rank) &&
                job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
         return machine_.history.violation("{} uses more cores than it holds", task->path);
       else if (task->instance == nullptr && task->child_agent == nullptr)

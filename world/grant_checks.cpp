@@ -1,7 +1,10 @@
 // The invariants of grants that move.
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
+#include "batch/hosts.hpp"
 #include "holdings/check.hpp"
 #include "instance/grants/proof/prove_tree.hpp"
 #include "resource/graph/graph.hpp"
@@ -31,6 +34,28 @@ holdings::Book by_clock_of(const instance::Instance& above, const instance::Inst
 
 JobId job_of(const Instance& child) {
   return JobId(std::strtoull(child.path().c_str() + child.path().rfind('/') + 1, nullptr, 10));
+}
+
+// The hosts of which the reason of a return says that they leave, or that an agent there is lost.
+std::vector<std::string> hosts_lost_by(const std::string& reason) {
+  constexpr std::string_view kAgent = ": its agent on ", kLeaves = " leaves";
+  std::size_t from = reason.find(kAgent), to = std::string::npos;
+  if (from != std::string::npos) {
+    from += kAgent.size();
+    to = reason.find(' ', from);
+  } else {
+    to = reason.find(kLeaves);
+    if (to == std::string::npos || to == 0) return {};
+    from = reason.rfind(' ', to - 1) + 1;
+  }
+  return batch::expand_hosts(reason.substr(from, to - from)).value_or(std::vector<std::string>());
+}
+
+bool ran_on_one_of(const msg::JobRecord& record, const std::vector<std::string>& hosts) {
+  const auto its = batch::expand_hosts(record.nodelist).value_or(std::vector<std::string>());
+  return std::any_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+    return std::find(its.begin(), its.end(), host) != its.end();
+  });
 }
 
 }  // namespace
@@ -97,11 +122,10 @@ bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
 }
 
 // No running job is ended by a return, but for a recall that says so, of its instance or of one
-// above, and where the instance's agent on a whole node is lost, or the node leaves.
+// above, and where it ran on a whole node whose agent is lost, or which leaves.
 void Checks::ended_for_return(const msg::JobRecord& record) {
   if (!was_ended_for_return(record)) return;
-  for (const char* const of_its_node : {": its agent on ", " leaves"})
-    if (record.reason.find(of_its_node) != std::string::npos) return;
+  if (ran_on_one_of(record, hosts_lost_by(record.reason))) return;
   machine_.history.note("job {} was ended: {}", record.path, record.reason);
   std::string above = record.path;
   while (!above.empty() && !ended_below_.contains(above)) above.resize(above.rfind('/'));

@@ -101,7 +101,9 @@ Status AgentAdmission::add_invited(const std::string& host) {
 
 Result<std::uint32_t> AgentAdmission::make_place(const std::string& host) {
   const auto own = hosts_.size() - invited_.nodes.size();
-  const auto known = std::find(hosts_.begin(), hosts_.end(), host);
+  const auto known = std::find_if(hosts_.begin(), hosts_.end(), [&](const std::string& other) {
+    return batch::is_same_host(other, host);
+  });
   const auto rank = static_cast<std::size_t>(known - hosts_.begin());
   if (known == hosts_.end()) {
     if (auto added = add_invited(host); !added) return tl::unexpected(added.error());

@@ -148,6 +148,14 @@ void Agents::retire(std::uint32_t rank) {
   });
 }
 
+bool Agents::all_connected() const {
+  return std::all_of(links_.begin(), links_.end(), [&](const auto& known) {
+    const auto& [rank, link] = known;
+    const bool has_retired = rank < secrets_.size() && secrets_[rank].empty();
+    return link.connected() || has_retired;
+  });
+}
+
 std::vector<std::uint32_t> Agents::awaited() const {
   std::vector<std::uint32_t> ranks;
   if (links_.size() == secrets_.size()) return ranks;

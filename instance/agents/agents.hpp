@@ -75,7 +75,8 @@ class Agents {
   }
   // Is it the connection of the agent that said hello last as one of this instance?
   bool knows(transport::PeerId peer) const { return by_peer_.contains(peer); }
-  bool all_connected() const { return by_peer_.size() == links_.size(); }
+  // Are all agents here, but for those that have retired?
+  bool all_connected() const;
   bool is_connected(std::uint32_t rank) const {
     const auto link = links_.find(rank);
     return link != links_.end() && link->second.connected();

@@ -114,7 +114,10 @@ std::optional<Time> AwayNodes::turn(Time now) {
     if (how.is_given_up || given_up == 0 || !is_due(how.since, given_up)) continue;
     how.is_given_up = true;
     // Tasks of a node that is given up may still run: no job gets its cores.
-    if (!offline_.contains(rank)) take_down(rank, how);
+    if (const auto known = offline_.find(rank); known == offline_.end())
+      take_down(rank, how);
+    else if (known->second.since == kNotYet)
+      close(rank, how);
     on_given_up(rank);
   }
   return next;

@@ -37,7 +37,7 @@ class AwayNodes {
   // An agent is being started on a node that has come: nothing is placed there before it is here.
   void agent_is_started(std::uint32_t rank, const std::string& host, Time now);
   // Is an agent being started there that has not come yet? Since when, at the earliest?
-  bool is_coming(std::uint32_t rank, Time since = 0) const;
+  bool is_coming(std::uint32_t rank, Time since) const;
   // Is the agent away, and not only because this broker has begun a moment ago?
   bool is_lost(std::uint32_t rank) const;
   // The instance has no node of this agent any more.

@@ -23,9 +23,9 @@ struct Endpoint {
 std::vector<std::string> endpoint_addresses(const std::string& address, std::uint16_t port);
 
 // Makes the endpoint of an instance of `nodes` nodes, at `address` of this machine ("": at all) and
-// `port` (0: any free one). `later`: the port is taken, but nobody
-// can connect before a broker listens there. Errors: invalid_argument (the address), unsupported (a
-// libzmq without CURVE), system.
+// `port` (0: any free one). `later`: the port is bound, and nobody can connect before a broker
+// listens there. Errors: invalid_argument (the address), unsupported (a libzmq without CURVE),
+// system.
 Result<Endpoint> make_endpoint(std::size_t nodes, const std::string& address,
                                std::uint16_t port = 0, bool later = false);
 

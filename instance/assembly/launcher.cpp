@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,10 @@ Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
   endpoint_ = nodes.endpoint;
   if (!endpoint_) {
     auto made = make_endpoint(nodes.hosts.size(), address, 0, nodes.may_grow);
+    if (!made && nodes.may_grow) {
+      spdlog::warn(fmt::format("no other node can come: {}", to_string(made.error())));
+      return BrokerOptions::Secrets::Keys();
+    }
     if (!made) return tl::unexpected(made.error());
     endpoint_ = std::make_shared<const Endpoint>(std::move(*made));
   }
@@ -74,6 +79,7 @@ Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
 }
 
 Status Launcher::start() {
+  if (!endpoint_) return {};
   const std::string invitation = launch::write_invitation(endpoint_->invitation);
   if (auto left = leave_invitation(invitation); !left) return left;
   for (const auto& command : nodes_.step.commands)

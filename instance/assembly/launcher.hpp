@@ -31,12 +31,15 @@ class Launcher {
   Launcher& operator=(const Launcher&) = delete;
 
   // Makes what lets the agents of these nodes in: keys, and a socket that listens at `address` ("":
-  // at all addresses of this machine). Errors: invalid_argument, system.
+  // at all addresses of this machine). Where the only node may be joined by others later, but none
+  // could, nothing is made. Errors: invalid_argument, system.
   Result<BrokerOptions::Secrets::Keys> prepare(const Nodes& nodes, const std::string& address);
   int socket() const { return endpoint_ ? endpoint_->socket.fd.get() : -1; }  // -1: not prepared
 
-  // What each process is handed. REQUIRES: prepared.
-  std::string invitation() const { return launch::write_invitation(endpoint_->invitation); }
+  // What each process is handed; "": nothing was made. REQUIRES: prepared.
+  std::string invitation() const {
+    return endpoint_ ? launch::write_invitation(endpoint_->invitation) : "";
+  }
 
   // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();

@@ -302,8 +302,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.state_dir = options_.start.state_dir;
   identity.binary = options_.binary;
   identity.belongs_to = ground_.belongs_to;
-  identity.agent_secrets = options_.secrets.agents;
-  identity.agents = agents_in(source, store->graph());
+  describe_agents(identity, source, store->graph());
   identity.bind = source.bind;
   identity.hosts = options_.hosts;
   identity.spreads = !options_.hosts.empty();
@@ -316,7 +315,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
                                std::move(identity), std::move(*store), parent_.get(), beginning());
   if (!core) return tl::unexpected(core.error());
   instance_ = std::move(*core);
-  take_granted_nodes();
+  serve_granted_nodes();
   strangers_.on_logged = [this](const transport::Request& request, const Error& why) {
     instance_->audit.refused(request, why);
   };

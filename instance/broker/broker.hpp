@@ -101,9 +101,10 @@ class Broker {
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
   Status listen_to_nodes();
-  std::vector<std::uint32_t> agents_in(const ResourceSource& source,
-                                       const resource::ResourceGraph& graph) const;
-  void take_granted_nodes();
+  void describe_agents(Identity& identity, const ResourceSource& source,
+                       const resource::ResourceGraph& graph) const;
+  std::vector<std::uint32_t> granted_ranks() const;
+  void serve_granted_nodes();
   Result<GrantedNodes::Place> place_for_granted(const std::string& host);
   void answer_join(const transport::Request& request);
   std::string keyed_addresses() const;

@@ -55,7 +55,8 @@ void Broker::gathered_enough() {
 std::string Broker::without() const {
   Hostlist missing;
   for (std::uint32_t rank = 0; rank < options_.hosts.size(); ++rank)
-    if (!instance_->agents.is_connected(rank)) missing.append(options_.hosts[rank]);
+    if (!options_.secrets.agents[rank].empty() && !instance_->agents.is_connected(rank))
+      missing.append(options_.hosts[rank]);
   if (missing.empty()) return {};
   constexpr std::size_t kLongest = 2'000;  // characters, for hosts whose names share nothing
   std::string names = missing.str();

@@ -205,20 +205,29 @@ Status Broker::recall_invited_nodes() {
 }
 
 // Nodes that have come to a child have an agent each, and so have its own then.
-std::vector<std::uint32_t> Broker::agents_in(const ResourceSource& source,
-                                             const resource::ResourceGraph& graph) const {
+void Broker::describe_agents(Identity& identity, const ResourceSource& source,
+                             const resource::ResourceGraph& graph) const {
+  const auto& secrets = options_.secrets.agents;
   const bool has_got_nodes =
       options_.start.grant && admission_ && !admission_->guests().nodes.empty();
-  return has_got_nodes ? ranks_of_nodes(graph) : agents_of(source, options_.secrets.agents.size());
+  identity.agent_secrets = secrets;
+  identity.agents = has_got_nodes ? ranks_of_nodes(graph) : agents_of(source, secrets.size());
+  identity.granted = granted_ranks();
 }
 
 // A later broker knows the nodes from the places of their agents.
-void Broker::take_granted_nodes() {
-  if (!options_.start.grant || !admission_) return;
-  GrantedNodes& nodes = instance_->granted_nodes;
+std::vector<std::uint32_t> Broker::granted_ranks() const {
+  std::vector<std::uint32_t> ranks;
+  if (!options_.start.grant || !admission_) return ranks;
   const auto first = options_.hosts.size() - admission_->guests().nodes.size();
   for (auto rank = static_cast<std::uint32_t>(first); rank < options_.hosts.size(); ++rank)
-    if (!admission_->secret_of(rank).empty()) nodes.restore(rank);
+    if (!admission_->secret_of(rank).empty()) ranks.push_back(rank);
+  return ranks;
+}
+
+void Broker::serve_granted_nodes() {
+  if (!options_.start.grant || !admission_) return;
+  GrantedNodes& nodes = instance_->granted_nodes;
   nodes.make_place = [this](const std::string& host) { return place_for_granted(host); };
   nodes.give_up_place = [this](std::uint32_t rank) {
     options_.secrets.agents.at(rank).clear();

@@ -33,15 +33,6 @@ bool is_answered(const h::Turn& of_extend) {
   });
 }
 
-// The ranks of the nodes that it has had from the start.
-std::set<std::int32_t> nodes_of_its_own(const resource::ResourceGraph& graph, const h::Link& up) {
-  std::set<std::int32_t> ranks;
-  for (const h::Holding& holding : up.holdings)
-    if (holding.source == h::Source::owned)
-      for (const auto node : nodes_with(graph, holding.units)) ranks.insert(graph[node].rank);
-  return ranks;
-}
-
 Time earlier_of(const std::optional<Time>& a, Time b) {
   return a ? std::min(*a, b) : b;
 }
@@ -202,13 +193,19 @@ Status Borrower::grow_by(const resource::GraphSpec& part, const h::Extend& exten
 // Whole nodes that came stand for their units, which have no drain and no end of their own.
 std::vector<resource::VertexId> Borrower::places_of(const h::Units& units) const {
   const auto& graph = uses_.store.graph();
-  const auto own = nodes_of_its_own(graph, uses_.book.up());
-  auto places = nodes_with(graph, units);
-  std::erase_if(places, [&](resource::VertexId node) { return own.contains(graph[node].rank); });
-  for (const auto unit : units.ids())
-    if (const auto v = graph.find_uniq(static_cast<std::int64_t>(unit));
-        v && own.contains(graph[*v].rank))
+  std::vector<resource::VertexId> places;
+  std::set<resource::VertexId> whole;
+  for (const auto unit : units.ids()) {
+    const auto v = graph.find_uniq(static_cast<std::int64_t>(unit));
+    if (!v) continue;
+    if (!uses_.nodes.has(graph[*v].rank)) {
       places.push_back(*v);
+      continue;
+    }
+    auto node = *v;
+    while (graph.type_name(node) != "node") node = graph.parent(node);
+    if (whole.insert(node).second) places.push_back(node);
+  }
   return places;
 }
 
@@ -337,10 +334,11 @@ bool Borrower::is_idle(const h::Units& units) const {
                      [&](resource::VertexId v) { return uses_.store.jobs_at(v).empty(); });
 }
 
-bool Borrower::is_coming(const h::Units& units) const {
+bool Borrower::is_coming(const h::Units& units, Time since) const {
+  if (!uses_.nodes.is_any_coming(since)) return false;
   const auto places = places_of(units);
   return std::any_of(places.begin(), places.end(), [&](resource::VertexId v) {
-    return uses_.nodes.is_coming(uses_.store.graph()[v].rank);
+    return uses_.nodes.is_coming(uses_.store.graph()[v].rank, since);
   });
 }
 

@@ -52,7 +52,9 @@ class Borrower {
   // Does without it, if it is not on its way. Once is enough.
   void withdraw(holdings::Op ask);
   // Has it been asked for, and neither come nor been refused?
-  bool is_open(holdings::Op ask) const { return asked_.contains(ask) || promised_.contains(ask); }
+  bool is_open(holdings::Op ask) const { return asked_.contains(ask) || is_promised(ask); }
+  // Has it been promised for later?
+  bool is_promised(holdings::Op ask) const { return promised_.contains(ask); }
   // Has the instance above said all that it has promised or sent before now?
   bool is_up_to_date() const { return is_up_to_date_; }
   // "grant.ask", answered when the answer comes.
@@ -67,8 +69,8 @@ class Borrower {
   bool is_idle(const holdings::Units& units) const;
   // The nodes that came whole and go back.
   std::set<resource::VertexId> nodes_going_back() const;
-  // Are they of a node whose agent is still being started?
-  bool is_coming(const holdings::Units& units) const;
+  // Are they of a node whose agent is still being started, since then at the earliest?
+  bool is_coming(const holdings::Units& units, Time since) const;
 
   // Says why so many cores, which come for this ask, are not taken, as a clause; "": they are.
   std::function<std::string(holdings::Op ask, std::int64_t cores)> objection =

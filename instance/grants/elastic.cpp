@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 #include "holdings/policy.hpp"
@@ -39,6 +40,10 @@ Need piece_of(Need need) {
 void Elastic::restore() {
   if (const auto kept = uses_.journal.number(kOpenAsk); kept && *kept && **kept > 0)
     open_ = static_cast<h::Op>(**kept);
+  if (const auto kept = uses_.journal.number(kOpenLeast); kept && *kept) {
+    open_least_ = std::abs(**kept);
+    open_is_for_nodes_ = **kept < 0;
+  }
   if (const auto told = uses_.journal.number(kToldMost); told && *told) told_most_ = **told;
 }
 
@@ -79,7 +84,7 @@ void Elastic::open(std::optional<h::Op> ask) {
   open_ = ask;
   uses_.journal.set_number(kOpenAsk, static_cast<std::int64_t>(ask.value_or(0)));
   unneeded_since_.reset();
-  is_promised_ = gives_way_ = false;
+  gives_way_ = false;
   next_try_ = 0;
 }
 
@@ -140,6 +145,7 @@ void Elastic::ask(const Need& need, Time now) {
   open(*asked);
   open_least_ = need.least;
   open_is_for_nodes_ = need.nodes > 0;
+  uses_.journal.set_number(kOpenLeast, open_is_for_nodes_ ? -open_least_ : open_least_);
   spdlog::info(need.nodes > 0 ? fmt::format("asks for {} nodes more", need.nodes)
                               : fmt::format("asks for {} to {} cores more", need.least, need.most));
 }
@@ -149,10 +155,7 @@ void Elastic::ask(const Need& need, Time now) {
 // whole nodes are tried at once, and only then there is a pause; so there is after a cancel.
 void Elastic::hear(const Result<msg::GrantAnswer>& answer, bool never, bool was_for_nodes,
                    Time now) {
-  if (answer && !answer->is_here) {
-    is_promised_ = true;
-    return;
-  }
+  if (answer && !answer->is_here) return;
   const bool gave_way = gives_way_;
   open(std::nullopt);
   refusal_ = answer || gave_way ? "" : answer.error().what;
@@ -170,7 +173,7 @@ void Elastic::hear(const Result<msg::GrantAnswer>& answer, bool never, bool was_
 // Cores of its own nodes may be others' for long, while whole nodes are idle.
 void Elastic::try_nodes_instead(Time now) {
   const bool is_for_cores = open_ && open_least_ > 0 && !open_is_for_nodes_;
-  if (!is_for_cores || !is_promised_ || gives_way_) return;
+  if (!is_for_cores || !uses_.borrower.is_promised(*open_) || gives_way_) return;
   if (now < next_try_) return at(next_try_);
   next_try_ = now + kTryNodesAgain;
   at(next_try_);
@@ -263,7 +266,7 @@ void Elastic::give_back_idle(Time now) {
   std::set<h::Epoch> used;
   for (const h::Holding& holding : uses_.book.up().holdings) {
     if (holding.source == h::Source::owned || holding.state != h::State::held) continue;
-    if (uses_.borrower.is_coming(holding.units)) continue;
+    if (uses_.borrower.is_coming(holding.units, now - kAwaitNodes)) continue;
     const bool is_idle = uses_.borrower.is_idle(holding.units);
     if (!is_idle) pause_ = 0;
     if (!is_idle || used_.contains(holding.epoch)) used.insert(holding.epoch);

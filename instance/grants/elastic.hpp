@@ -79,7 +79,6 @@ class Elastic {
   std::optional<holdings::Op> open_;    // the ask that is not answered yet, or promised
   std::int64_t open_least_ = 0;         // the fewest cores that it is for; 0: not known
   bool open_is_for_nodes_ = false;      // unless that is not known
-  bool is_promised_ = false;            // that ask, for later
   bool gives_way_ = false;              // it is withdrawn, and nodes are asked for
   Time next_try_ = 0;                   // whether nodes would come sooner
   bool prefers_nodes_ = false;          // its own nodes have no cores for it, or not so soon

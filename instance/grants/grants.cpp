@@ -132,6 +132,7 @@ void Grants::if_there_now(const Need& need, std::function<void()> yes) {
 // An elastic instance reckons with whole nodes before it asks for them.
 std::optional<Time> Grants::learn_of_nodes(Time now) {
   if (elastic_.most() == 0) return std::nullopt;
+  if (!uses_.granted_nodes.may_come()) return std::nullopt;
   if (nodes_above_.is_known() && uses_.scheduler.pending() == 0) return std::nullopt;
   nodes_above_.ask(now);
   return nodes_above_.due() > now ? std::optional(nodes_above_.due()) : std::nullopt;

@@ -21,11 +21,16 @@ namespace {
 namespace h = holdings;
 namespace he = holdings::entry;
 
-constexpr Duration kLookForThemAgain = 50;  // ms, at processes that are still there
+constexpr Duration kLookForThemAgain = 50;      // ms, at processes that are still there
+constexpr Duration kLookForAgentAgain = 1'000;  // ms, for an agent that is away
 
 // What the child has been given of a grant: without what has joined a whole node of it since.
 h::Units given_of(const h::Units& all, const h::Link& link) {
-  return without(all, without(all, units_of(link)));
+  h::Units given;
+  for (const h::Holding& holding : link.holdings)
+    if (!h::have_none_in_common(holding.units, all))
+      given = h::all_of(given, common(holding.units, all));
+  return given;
 }
 
 const event::GrantExtend* extra_of(const ActiveJob& child, JobId grant) {
@@ -106,7 +111,6 @@ void Lender::begins_anew(JobId child, Time now) {
     const ActiveJob* grant = uses_.jobs.find(id);
     if (grant == nullptr) continue;
     const bool is_whole = !agents_for(*grant).empty();
-    if (!grant->life.started) of_earlier_children_.insert(id);
     if (is_pending(grant->life.state) || is_whole)
       uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
   }
@@ -152,7 +156,7 @@ void Lender::say_promises_again(JobId child) {
   if (grants == uses_.jobs.grants().end()) return;
   for (const JobId id : grants->second) {
     const ActiveJob* grant = uses_.jobs.find(id);
-    if (grant == nullptr || grant->life.started || of_earlier_children_.contains(id)) continue;
+    if (grant == nullptr || grant->life.started || is_of_earlier(child, *grant)) continue;
     const h::Op ask = grant->submission->wishes.ask;
     const auto* kept = kept_answer(link_to(uses_.book.book(), child), ask);
     const bool is_kept = kept != nullptr && std::holds_alternative<h::Promise>(kept->answer);
@@ -168,11 +172,12 @@ void Lender::refuse(JobId child, h::Op ask, const Error& why, Time now) {
 
 void Lender::is_over(const msg::JobRecord& record, Time now) {
   clearing_.erase(JobId(record.id));
-  if (of_earlier_children_.erase(JobId(record.id)) > 0) return;
   const ActiveJob* grant = uses_.jobs.find(JobId(record.id));
   if (grant == nullptr || grant->life.started) return;
   const auto& wishes = grant->submission->wishes;
-  if (wishes.grant_to.value() == 0 || !uses_.book.book().links.contains(wishes.grant_to)) return;
+  if (wishes.grant_to.value() == 0 || !uses_.book.book().links.contains(wishes.grant_to) ||
+      is_of_earlier(wishes.grant_to, *grant))
+    return;
   const std::string why = record.reason.empty() ? "it was ended" : record.reason;
   refuse(wishes.grant_to, wishes.ask, {Errc::busy, why, {}}, now);
 }
@@ -270,8 +275,8 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
                            (its_child->life.expiration == 0 || end < its_child->life.expiration);
   wanted.until = std::min(ends_before ? end : kTimeMax, until_of(uses_.book.book(), units));
   // What the child before this one had, or was to have, is no answer to an ask of the new one.
-  const bool is_of_earlier = grant.life.started || of_earlier_children_.contains(grant.id);
-  wanted.answers = is_of_earlier ? 0 : grant.submission->wishes.ask;
+  const bool is_answer = !grant.life.started && !is_of_earlier(child, grant);
+  wanted.answers = is_answer ? grant.submission->wishes.ask : 0;
   const auto offered = h::extend(uses_.book.book(), child, wanted);
   if (offered) return void(write(*offered, now));
   if (offered.error().code == Errc::busy) return;  // looked at again with its answer
@@ -299,13 +304,24 @@ std::vector<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, const h:
 }
 
 // What goes back to the instance above cannot stay with a child: it is asked back on the same
-// terms.
+// terms. So is what is of the same grant and is not wanted above, on those of the hardest: this
+// instance has a grant back as a whole.
 std::vector<Lender::Wanted> Lender::wanted_above(const h::Units& units, Time now) const {
   const h::Link& up = uses_.book.up();
   std::vector<Wanted> all;
-  for (const h::Recall& recall : up.recalls)
-    if (!h::have_none_in_common(recall.units, units))
-      all.push_back({recall.by, recall.mode, recall.why});
+  h::Units rest = units;
+  for (const h::Recall& recall : up.recalls) {
+    h::Units there = common(recall.units, units);
+    if (there.empty()) continue;
+    rest = without(rest, there);
+    all.push_back({recall.by, recall.mode, recall.why, std::move(there)});
+  }
+  if (!all.empty() && !rest.empty()) {
+    const auto hardest = std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return a.mode != b.mode ? a.mode < b.mode : a.by > b.by;
+    });
+    all.push_back({hardest->by, hardest->mode, hardest->why, std::move(rest)});
+  }
   if (all.empty() && !h::have_none_in_common(units_in(up, h::State::draining), units))
     all.push_back(
         {now, h::RecallMode::drain, fmt::format("{} gives it back", uses_.identity.path)});
@@ -328,6 +344,12 @@ void Lender::ask_back(JobId child, const ActiveJob& grant, const Wanted& wanted,
   uses_.jobs.note_grant(
       child, event::GrantRecall{grant.id.value(), wanted.by, kills ? "kill" : "drain", wanted.why},
       now);
+}
+
+// The child now counts its asks anew: the number is another ask's, or none's.
+bool Lender::is_of_earlier(JobId child, const ActiveJob& grant) const {
+  const std::uint64_t epoch = grant.submission->wishes.child_epoch;
+  return epoch != 0 && epoch != uses_.children.epoch_of(child);
 }
 
 bool Lender::is_offered(JobId child, const ActiveJob& grant) const {
@@ -405,7 +427,7 @@ void Lender::take_back(JobId child, JobId id, const Wanted& wanted, Time now) {
   const h::Units units = all ? given_of(*all, link) : h::Units{};
   if (!h::have_none_in_common(in_hand(link), units))
     ask_back(child, *grant, wanted, now);
-  else if (h::have_none_in_common(units, to_clear(link)))
+  else if (h::have_none_in_common(units, to_clear(link)) && grant->life.state != JobState::cleanup)
     uses_.jobs.raise(id, "cancel", wanted.why, now);
 }
 
@@ -515,10 +537,14 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
 
 void Lender::ask_agents(JobId child, const ActiveJob& grant, Time now) {
   const auto nodes = nodes_of(uses_.store.graph(), *grant.allocation);
+  const auto whole = agents_for(grant);
   std::vector<std::pair<AgentLink*, Idset>> asked;
   for (const PlacedNode& node : nodes) {
     const std::uint32_t rank = uses_.nodes_of_agents.agent_of(node.rank);
-    if (!uses_.agents.is_connected(rank)) return at(now + kLookForThemAgain);
+    // The child's part on a whole node is over, with all that it has started there. Where the agent
+    // is gone, too, the node is down until that is back and has ended what it finds.
+    if (std::find(whole.begin(), whole.end(), rank) != whole.end()) continue;
+    if (!uses_.agents.is_connected(rank)) return at(now + kLookForAgentAgain);
     Idset cores;
     for (const auto core : node.cores) cores.insert(static_cast<std::uint64_t>(core));
     asked.emplace_back(&uses_.agents.of(rank), std::move(cores));

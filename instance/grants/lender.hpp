@@ -126,6 +126,7 @@ class Lender {
   bool agents_have_left(JobId child, JobId grant, Time now);
   void note_return(JobId child, JobId grant, Time now);
   void take_back(JobId child, JobId grant, const Wanted& wanted, Time now);
+  bool is_of_earlier(JobId child, const ActiveJob& grant) const;
   bool is_offered(JobId child, const ActiveJob& grant) const;
   void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
   void ask_agents(JobId child, const ActiveJob& grant, Time now);
@@ -136,8 +137,7 @@ class Lender {
 
   const Uses uses_;
   std::optional<Time> next_;
-  std::map<JobId, Clearing> clearing_;   // by the grant
-  std::set<JobId> of_earlier_children_;  // grants whose asks the child now does not know
+  std::map<JobId, Clearing> clearing_;  // by the grant
 };
 
 }  // namespace holon::instance

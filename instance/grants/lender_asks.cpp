@@ -152,7 +152,8 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
   asked["constraints"] = asked.contains("constraints") && asked["constraints"] != where
                              ? json{{"and", json::array({asked["constraints"], where})}}
                              : where;
-  json grant = {{"child", child.id.value()}, {"ask", ask.op}};
+  json grant = {
+      {"child", child.id.value()}, {"ask", ask.op}, {"epoch", uses_.children.epoch_of(child.id)}};
   if (asked.contains("holon")) {
     asked["holon"].erase(kGroup);
     if (asked["holon"].contains(kByItself)) grant[kByItself] = asked["holon"][kByItself];
@@ -167,19 +168,25 @@ Result<std::string> Lender::jobspec_for(const ActiveJob& child, const h::Ask& as
 
 Status Lender::has_nodes_for(const ActiveJob& child, const resource::Jobspec& spec) const {
   const auto wanted = std::max<std::int64_t>(1, qmanager::least_units(spec, "node"));
-  const std::int64_t each = (qmanager::least_units(spec, "core") + wanted - 1) / wanted;
+  const auto of_each = [&](const char* type) {
+    return (qmanager::least_units(spec, type) + wanted - 1) / wanted;
+  };
+  const UnitCounts each{of_each("core"), of_each("gpu")};
   const auto& graph = uses_.store.graph();
   const auto nodes = nodes_beside(child);
   const auto fitting = std::count_if(nodes.begin(), nodes.end(), [&](resource::VertexId node) {
-    return count(graph, units_below(graph, node)).cores >= each;
+    const UnitCounts its = count(graph, units_below(graph, node));
+    return its.cores >= each.cores && its.gpus >= each.gpus;
   });
   if (wanted <= fitting) return {};
+  std::string what = fmt::format("{} core{}", each.cores, each.cores == 1 ? "" : "s");
+  if (each.gpus > 0) what += fmt::format(" and {} GPU{}", each.gpus, each.gpus == 1 ? "" : "s");
   return fail(
       Errc::unsatisfiable,
-      fmt::format("asks for {} whole node{} of {} core{}; of the {} that {} has nothing of, "
-                  "{} have as many",
-                  wanted, wanted == 1 ? "" : "s", each, each == 1 ? "" : "s", nodes.size(),
-                  uses_.jobs.path_of(child.id), fitting));
+      fmt::format(
+          "asks for {} whole node{} of {}; of the {} that {} has nothing of, {} have as much",
+          wanted, wanted == 1 ? "" : "s", what, nodes.size(), uses_.jobs.path_of(child.id),
+          fitting));
 }
 
 // What is lent to others comes back. So does what this child has beyond its own, but that would not

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -113,11 +114,11 @@ Status are_units(const ResourceGraph& graph, const resource::Allocation& allocat
 
 std::vector<VertexId> nodes_with(const ResourceGraph& graph, const holdings::Units& units) {
   std::vector<VertexId> nodes;
+  std::set<VertexId> known;
   for (const std::uint64_t unit : units.ids()) {
     auto v = find_unit(graph, unit).value_or(resource::kNoVertex);
     while (v != resource::kNoVertex && graph.type_name(v) != "node") v = graph.parent(v);
-    if (v != resource::kNoVertex && std::find(nodes.begin(), nodes.end(), v) == nodes.end())
-      nodes.push_back(v);
+    if (v != resource::kNoVertex && known.insert(v).second) nodes.push_back(v);
   }
   return nodes;
 }

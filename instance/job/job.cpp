@@ -136,7 +136,10 @@ struct Transition {
     const auto one = extra_of(e.grant);
     if (one == job.extra.end()) return false;
     std::erase_if(job.parts, [&](const Part& part) {
-      return std::find(one->ranks.begin(), one->ranks.end(), part.rank) != one->ranks.end();
+      const bool goes =
+          std::find(one->ranks.begin(), one->ranks.end(), part.rank) != one->ranks.end();
+      if (goes) job.gone_cpu_ms += part.how.cpu_ms;
+      return goes;
     });
     job.extra.erase(one);
     return true;

@@ -323,6 +323,7 @@ struct Lifecycle {
   // From alloc to clean: by rank, and behind them those that grants have brought. A grant has none.
   std::vector<Part> parts;
   std::vector<event::GrantExtend> extra;  // of a child: what other jobs hold for it
+  std::int64_t gone_cpu_ms = 0;           // used by parts that grants had brought
 
   bool operator==(const Lifecycle&) const = default;
 };

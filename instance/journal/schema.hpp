@@ -78,11 +78,12 @@ CREATE TABLE IF NOT EXISTS grant_entries(number INTEGER PRIMARY KEY, time INTEGE
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema};
 
 // Keys of numbers.
-inline constexpr const char* kOpenAsk = "grants.open-ask";  // of Elastic; 0: none
-inline constexpr const char* kToldMost = "grants.told-most";  // of Elastic; negative: nothing
-inline constexpr const char* kGrantsSince = "grants.since";  // all entries before are history
-inline constexpr const char* kStarted = "started";           // when it was, in instance time
-inline constexpr const char* kCommits = "journal.commits";   // transactions so far
+inline constexpr const char* kOpenAsk = "grants.open-ask";      // of Elastic; 0: none
+inline constexpr const char* kOpenLeast = "grants.open-least";  // its cores; negative: on nodes
+inline constexpr const char* kToldMost = "grants.told-most";    // of Elastic; negative: nothing
+inline constexpr const char* kGrantsSince = "grants.since";     // all entries before are history
+inline constexpr const char* kStarted = "started";              // when it was, in instance time
+inline constexpr const char* kCommits = "journal.commits";      // transactions so far
 inline constexpr const char* kLatestOfTasks = "tasks.latest-event";  // when it was
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again

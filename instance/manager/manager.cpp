@@ -470,7 +470,8 @@ void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time whe
     return advance(job.id, now);
   }
   for (const Part& part : parts) when = std::max(when, part.t_finish);
-  const auto whole = whole_of(parts);
+  auto whole = whole_of(parts);
+  if (whole) whole->cpu_ms += job.life.gone_cpu_ms;
   if (whole && whole->status != 0) note_given_place(job, when);
   if (whole)
     post(job, *whole, when);

@@ -31,7 +31,9 @@ class GrantedNodes {
     JoiningNodes& joining;
     Drains& drains;
   };
-  explicit GrantedNodes(Uses uses) : uses_(uses) {}
+  // `known`: the ranks of nodes that an earlier broker of this run was given.
+  GrantedNodes(Uses uses, const std::vector<std::uint32_t>& known)
+      : uses_(uses), ranks_(known.begin(), known.end()) {}
 
   // What the broker does for it: a place for the agent of a host, journalled with this turn; and
   // its end.
@@ -42,17 +44,15 @@ class GrantedNodes {
   std::function<Result<Place>(const std::string& host)> make_place;  // none: none could reach it
   std::function<void(std::uint32_t rank)> give_up_place = [](std::uint32_t) {};
 
-  // An earlier broker of this run was given this node.
-  void restore(std::uint32_t rank) { ranks_.insert(rank); }
   // The rank of a host that comes. Errors: unsupported (where agents stand for several nodes, or
   // nothing could reach this instance), exists.
   Result<std::uint32_t> expect(const std::string& host);
   // Nothing has come of it.
   void give_up(std::uint32_t rank);
-  // The nodes of expected ranks are in the graph. `hosts`: their names.
+  // The nodes of expected ranks are in the graph.
   struct Node {
     std::uint32_t rank = 0;
-    std::string host;
+    std::string host;  // its name
   };
   void came(const std::vector<Node>& nodes, Time now);
   // The nodes of these ranks have left the graph.
@@ -60,8 +60,8 @@ class GrantedNodes {
   // Can nodes come at all?
   bool may_come() const;
   // Is the agent of this node being started, or that of any node, since then at the earliest?
-  bool is_coming(std::int32_t rank) const {
-    return has(rank) && uses_.away.is_coming(static_cast<std::uint32_t>(rank));
+  bool is_coming(std::int32_t rank, Time since) const {
+    return has(rank) && uses_.away.is_coming(static_cast<std::uint32_t>(rank), since);
   }
   bool is_any_coming(Time since) const;
   // Has this node come so?

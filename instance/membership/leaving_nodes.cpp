@@ -105,7 +105,7 @@ void LeavingNodes::ask(const transport::Request& request, Time wall, Time now) {
     else if (ask->now && job.life.state == JobState::run)
       jobs_.raise(id, "cancel", fmt::format("its node {} leaves", node->host), now);
   }
-  leaving_.push_back({*node, request});
+  leaving_.push_back({*node, request, ask->now});
 }
 
 bool LeavingNodes::is_idle(std::uint32_t rank) const {
@@ -159,12 +159,22 @@ void LeavingNodes::look_after_all() {
   }
 }
 
-void LeavingNodes::turn() {
+// What a child was given and has not taken yet is on its way still: it is recalled again.
+void LeavingNodes::recall_all(const Leaving& leaving, Time now) {
+  for (const JobId id : jobs_on(leaving.node.rank))
+    if (is_grant(*jobs_.find(id)))
+      recall({id, leaving.node.rank, true, fmt::format("{} leaves", leaving.node.host)}, now);
+}
+
+void LeavingNodes::turn(Time now) {
   go_on();
   for (auto at = leaving_.begin(); at != leaving_.end();) {
     const auto here = at++;
     const std::uint32_t rank = here->node.rank;
-    if (!jobs_on(rank).empty()) continue;
+    if (!jobs_on(rank).empty()) {
+      if (here->by_force) recall_all(*here, now);
+      continue;
+    }
     send_home(rank);
     after_commit_.add([request = here->request] { request.reply(transport::pack(msg::Empty{})); });
     leaving_.erase(here);

@@ -63,7 +63,7 @@ class LeavingNodes {
   // again, and nodes whose next agent has come take work again.
   void look_after_all();
   // Call before the commit: nodes on which nothing is left are sent home.
-  void turn();
+  void turn(Time now);
   // Was the node's agent told to end? It may still be on its way out.
   bool is_sent_home(std::uint32_t rank) const { return sent_home_.contains(rank); }
   // Has this node left, or is it about to? The journal is looked at, too.
@@ -88,6 +88,7 @@ class LeavingNodes {
   struct Leaving {
     Node node;
     transport::Request request;
+    bool by_force = false;  // jobs there are ended
   };
   // An agent that is to end: the process, and the connection over which it was last told;
   // PeerId{0}: it was away. A message over a connection that is lost may be lost with it.
@@ -106,6 +107,7 @@ class LeavingNodes {
   void take_back(const std::string& host);
   std::vector<JobId> jobs_on(std::uint32_t rank) const;
   bool is_on(const ActiveJob& job, std::uint32_t rank) const;
+  void recall_all(const Leaving& leaving, Time now);
 
   resource::ResourceStore& store_;
   const NodesOfAgents& nodes_of_agents_;

@@ -120,13 +120,17 @@ Status take_array(const json& value, const std::string& key, SchedulingOptions& 
 }
 
 Status take_grant(const json& value, const std::string& key, SchedulingOptions& wishes) {
+  const auto has_number = [&](const char* name) {
+    return value.is_object() && value.contains(name) && value[name].is_number_unsigned();
+  };
   const bool by_itself = value.is_object() && value.contains("by_itself");
-  const bool fits = value.is_object() && value.size() == (by_itself ? 3U : 2U) &&
-                    value.contains("child") && value.contains("ask") &&
-                    value["child"].is_number_unsigned() && value["ask"].is_number_unsigned();
-  if (!fits) return misfit_wish(key, "an object like {\"child\": 3, \"ask\": 1}");
+  const bool has_epoch = has_number("epoch");
+  const std::size_t members = 2U + (by_itself ? 1U : 0U) + (has_epoch ? 1U : 0U);
+  if (!has_number("child") || !has_number("ask") || value.size() != members)
+    return misfit_wish(key, "an object like {\"child\": 3, \"ask\": 1}");
   wishes.grant_to = JobId(value["child"].get<std::uint64_t>());
   wishes.ask = value["ask"].get<std::uint64_t>();
+  if (has_epoch) wishes.child_epoch = value["epoch"].get<std::uint64_t>();
   if (by_itself) return take_bool(value["by_itself"], key + "/by_itself", wishes.by_itself);
   return {};
 }

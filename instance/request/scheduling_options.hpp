@@ -57,6 +57,7 @@ struct SchedulingOptions {
   // Submitted by the instance itself (instance/grants) for the child's ask of that number.
   JobId grant_to;  // 0: it is no grant
   std::uint64_t ask = 0;
+  std::uint64_t child_epoch = 0;  // of the process that has asked (Children::epoch_of); 0: unknown
   bool by_itself = false;  // no person has asked for it: an elastic child has
 };
 

@@ -54,7 +54,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       agents({reactor, server, the_journal, jobs, store->graph(), nodes_of_agents, the_after_commit,
               task_settings()},
              refusals, offline, identity.agent_secrets),
-      granted_nodes({*store, nodes_of_agents, agents, offline, joining_nodes, drains}),
+      granted_nodes({*store, nodes_of_agents, agents, offline, joining_nodes, drains},
+                    identity.granted),
       leaving_nodes(*store, nodes_of_agents, granted_nodes, jobs, agents, drains, the_after_commit),
       node_ends(reactor, the_journal, *store, jobs, agents, leaving_nodes,
                 {the_config.walltime_interval, the_config.walltime_margin, kWalltimePatience}),
@@ -85,7 +86,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;
     agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
-    if (!leaving_nodes.has_left(rank)) on_node_lost(rank);
+    const bool is_own = !granted_nodes.has(static_cast<std::int32_t>(rank));
+    if (is_own && !leaving_nodes.has_left(rank)) on_node_lost(rank);
   };
   offline.has_left = [this](std::uint32_t rank) { return leaving_nodes.is_gone(rank); };
   agents.on_latecomer = [this](const NodeTopology& node) { return joining_nodes.take_in(node); };
@@ -332,7 +334,7 @@ std::optional<Time> Instance::turn(Time now) {
   // Comes first: the end of a node that has just come back may be past.
   leaving_nodes.look_after_all();
   const auto next_end = node_ends.turn(clock.wall(now), now);
-  leaving_nodes.turn();
+  leaving_nodes.turn(now);
   jobs.schedule(now);
   const auto next_grant = grants.turn(now);
   const auto next_provision = provisions.turn(now);

@@ -18,6 +18,7 @@ struct Identity {
   std::vector<std::string> agent_secrets;  // by rank, of each expected agent
   std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes as it begins,
                                            // ascending
+  std::vector<std::uint32_t> granted;      // ranks of nodes that came while an earlier broker ran
   std::vector<std::string> hosts;          // by rank; empty for an instance of one node
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;

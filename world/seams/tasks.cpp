@@ -127,7 +127,7 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
   if (BatchSystem::has_program(request.argv[0])) return begin_batch_command(agent, request);
   if (request.argv.size() > 1 && request.argv[1] == "remains") return begin_capture(agent, request);
   const auto task = add(agent, request);
-  note_start(agent, *task, request);
+  note_start(agent, *task, request, owner);
   const bool is_own =
       request.argv[0] == "holon" && request.argv.size() > 1 && request.argv[1] == "start";
   const bool is_instance = is_own || request.argv[0] == "instance";
@@ -137,17 +137,33 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
   return task->pid;
 }
 
-void Tasks::note_start(const Process& agent, const Task& task,
-                       const launch::SpawnRequest& request) {
+bool is_of_grant(const instance::Lifecycle& job, int rank) {
+  for (const auto& extra : job.extra)
+    for (const std::uint32_t agent : extra.ranks)
+      if (instance::place_of(job, agent) == static_cast<std::size_t>(rank)) return true;
+  return false;
+}
+
+// An agent of a child on a node that came later: the node may have come, and gone, before.
+bool Tasks::may_come_again(const Task& task, const Instance& owner) const {
+  const auto* core = owner.core();
+  const auto* job = core == nullptr ? nullptr : core->jobs.find(number_of(task.path));
+  if (job == nullptr || !is_of_grant(job->life, task.rank)) return false;
+  return std::none_of(live_.begin(), live_.end(), [&](const auto& known) {
+    const Task& other = *known.second;
+    return &other != &task && other.path == task.path && other.rank == task.rank;
+  });
+}
+
+void Tasks::note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request,
+                       const Instance& owner) {
   Truth& truth = truth_[task.path];
   truth.tasks = std::atoi(variable_in(request.env, "HOLON_NTASKS").c_str());
   truth.indices.insert(variable_in(request.env, "HOLON_ARRAY_INDEX"));
   Attempt& attempt = truth.attempts[task.attempt];
   attempt.agents.insert(agent.pid());
   if (attempt.began == 0) attempt.began = machine_.timeline.now();
-  // Agents of a child on hosts that come and go are counted anew each time.
-  const bool may_come_again = request.argv[0] == "instance" && task.rank > 0;
-  if (!attempt.started.insert(task.rank).second && !may_come_again)
+  if (!attempt.started.insert(task.rank).second && !may_come_again(task, owner))
     machine_.history.violation("job {} is started a second time", task.path);
   const std::string again = task.attempt > 0 ? fmt::format(", retry {},", task.attempt) : "";
   machine_.history.note("{} starts job {} task {}{} on cores {}", agent.name(), task.path,

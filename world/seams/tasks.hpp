@@ -63,6 +63,8 @@ struct Attempt {
   Micros last_end = 0;         // of a task of itself
   Micros began = 0, over = 0;  // the first start and the last end of a task
 };
+// Is this task of a child instance its agent on a whole node that a grant has brought?
+bool is_of_grant(const instance::Lifecycle& job, int rank);
 // How the jobs of a world's users ended, by path: the truth that records are compared with.
 struct Truth {
   std::map<std::uint32_t, Attempt> attempts;
@@ -113,7 +115,9 @@ class Tasks {
 
  private:
   std::shared_ptr<Task> add(Process& agent, const launch::SpawnRequest& request);
-  void note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request);
+  void note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request,
+                  const Instance& owner);
+  bool may_come_again(const Task& task, const Instance& owner) const;
   bool is_below(pid_t process, pid_t above) const;
   void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
   void end_of_itself(const std::shared_ptr<Task>& task, int code);

@@ -84,6 +84,11 @@ int verb_grant_ask(Invocation& call) {
       .example("holon grant ask -N 2 -t 1h", "two whole nodes for an hour")
       .example("holon -i /3 grant ask -n 4 --now", "four more for /3, if they are free");
   if (const auto code = parser.parse(call)) return *code;
+  if (shape.nodes > 0 && options.tasks_given && shape.tasks < shape.nodes)
+    return report(call, "grant ask",
+                  {Errc::invalid_argument,
+                   fmt::format("{} whole nodes have {} slots at least", shape.nodes, shape.nodes),
+                   fmt::format("-n {}", shape.tasks)});
   options.environment = {"-*"};  // nothing is run
   options.shape.name = "grant";
   options.shape.exclusive = shape.nodes > 0;

@@ -378,5 +378,15 @@ TEST(PartsOfGrants, KeepTheirNumbers) {
   EXPECT_EQ(place_of(child, 2), second);
 }
 
+TEST(PartsOfGrants, LeaveWhatTheyHaveUsed) {
+  const event::GrantExtend extend{7, 2, 0, 0, {1}};
+  const auto child =
+      after(then(kToSched, {on_ranks({0}), event::Start{{{8, 1}}, 0}, extend,
+                            event::RankStart{{{9, 1}}, 1}, event::GrantLeave{7},
+                            event::RankFinish{1, "exit", {0, 250, 10}}, event::GrantReturn{7}}));
+  EXPECT_EQ(child.parts.size(), 1U);
+  EXPECT_EQ(child.gone_cpu_ms, 250);
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -96,9 +96,18 @@ class ElasticOnAPart : public WholeNodes {
     }
   }
   static std::string gate_of(std::size_t job) { return "of-the-root-" + std::to_string(job); }
+  // Those on other nodes than the child's end.
+  void let_go_elsewhere() const {
+    for (std::size_t i = 0; i < held_.size(); ++i)
+      if (live.record(held_[i]).nodelist != own_) let_go(i);
+  }
+  void let_go(std::size_t job) const {
+    live.release(gate_of(job));
+    EXPECT_EQ(live.wait_one(held_[job]).result, "COMPLETED");
+  }
   void let_all_go() const {
-    for (std::size_t i = 0; i < held_.size(); ++i) live.release(gate_of(i));
-    for (const auto job : held_) EXPECT_EQ(live.wait_one(job).result, "COMPLETED");
+    for (std::size_t i = 0; i < held_.size(); ++i)
+      if (live.record(held_[i]).state != "INACTIVE") let_go(i);
   }
   // A task with so many cores on each of so many nodes, which does nothing.
   std::uint64_t spread(std::int64_t nodes, std::int64_t cores) const {
@@ -120,11 +129,6 @@ class ElasticOnAPart : public WholeNodes {
                          std::count_if(history->events.begin(), history->events.end(),
                                        [&](const auto& event) { return event.name == name; }))
                    : 0;
-  }
-  std::vector<msg::JobRecord> asks() const {
-    auto all = live.jobs(false, false);
-    std::erase_if(all, [](const auto& job) { return job.name != "grant"; });
-    return all;
   }
 
   std::string own_;
@@ -163,6 +167,23 @@ TEST_F(ElasticOnAPart, DoesNotWaitForCoresWhereNodesAreIdle) {
   std::vector<std::uint64_t> jobs;
   for (const char* gate : {"first", "second"}) jobs.push_back(live.job(live.gated(gate), {}, "/1"));
   for (const auto job : jobs) live.when_running(job, "/1");
+  EXPECT_EQ(nodes_of("/1"), 2);
+  for (const char* gate : {"first", "second"}) live.release(gate);
+  for (const auto job : jobs) EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");
+  let_all_go();
+}
+
+// A later broker goes on with the ask of an earlier one.
+TEST_F(ElasticOnAPart, NorDoesALaterBroker) {
+  hold_all_that_is_free();
+  std::vector<std::uint64_t> jobs;
+  for (const char* gate : {"first", "second"}) jobs.push_back(live.job(live.gated(gate), {}, "/1"));
+  live.when_running(jobs[0], "/1");
+  ASSERT_TRUE(eventually([&] { return asks().size() == 1 && asks().front().state == "SCHED"; }));
+  kill_child_broker();
+  EXPECT_EQ(asks().size(), 1U);
+  let_go_elsewhere();
+  live.when_running(jobs[1], "/1");
   EXPECT_EQ(nodes_of("/1"), 2);
   for (const char* gate : {"first", "second"}) live.release(gate);
   for (const auto job : jobs) EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");

@@ -9,6 +9,7 @@ namespace holon::instance {
 namespace {
 
 using ::testing::ElementsAre;
+using testing::ask_for_nodes;
 using testing::eventually;
 using ::testing::HasSubstr;
 using testing::JobOptions;
@@ -176,6 +177,66 @@ TEST_F(NodesThatAreLost, AndWhatIsLeftCanBeRecalled) {
   const auto answer = left.get();
   EXPECT_TRUE(answer) << answer.error().what;
   EXPECT_TRUE(eventually([&] { return nodes_of("/1") == 1; })) << nodes_of("/1");
+}
+
+// A child of the child has both nodes of one grant; one of them leaves.
+class NodesOfAGrandchild : public testing::WholeNodes {};
+
+TEST_F(NodesOfAGrandchild, LeaveOneByOne) {
+  get(2);
+  JobOptions own = on_nodes(1);
+  own.system = R"({"constraints":{"hostlist":[")" + live.record(1).nodelist + R"("]}})";
+  ASSERT_EQ(live.child(own, "/1"), 1U);
+  ASSERT_TRUE(eventually([&] { return nodes_of("/1/1") == 1; })) << live.record(1, "/1").reason;
+  const auto hosts = extra_hosts();
+  const auto answer = live.call<msg::GrantAnswer>("grant.ask", ask_for_nodes(2, 0), "/1/1");
+  ASSERT_TRUE(answer) << answer.error().what;
+  std::vector<std::uint64_t> jobs;
+  for (const auto& host : hosts) jobs.push_back(hold_on(host, host, "/1/1"));
+  for (const auto job : jobs) live.when_running(job, "/1/1");
+  const std::size_t first = hosts[0].starts_with("far") ? 0 : 1, second = 1 - first;
+  auto left = leave(hosts[first], true);
+  EXPECT_EQ(live.wait_one(jobs[first], "/1/1").result, "FAILED");
+  ASSERT_TRUE(eventually([&] { return nodes_of("/1/1") == 2; })) << nodes_of("/1/1");
+  EXPECT_EQ(live.record(jobs[second], "/1/1").state, "RUN")
+      << live.record(jobs[second], "/1/1").reason;
+  live.release(hosts[second]);
+  EXPECT_EQ(live.wait_one(jobs[second], "/1/1").result, "COMPLETED");
+  const auto done = left.get();
+  EXPECT_TRUE(done) << done.error().what;
+  EXPECT_TRUE(eventually([&] { return nodes_of("/1") == 1; })) << nodes_of("/1");
+}
+
+// Hosts that are gone with all that ran there, also the root's own agent.
+class HostsThatDie : public testing::WholeNodes {
+ protected:
+  HostsThatDie() : WholeNodes({"--conf", "instance.rejoin-timeout=3s"}) {}
+  std::vector<std::string> conf() const override { return {"instance.rejoin-timeout=3s"}; }
+  // With all that the root has started there, what starts it again first.
+  void kill_host_of(pid_t agent) const {
+    std::vector<pid_t> all = testing::children_of(agent);
+    for (pid_t pid = agent; pid > 1 && pid != live.supervisor(); pid = testing::parent_of(pid))
+      all.push_back(pid);
+    for (auto pid = all.rbegin(); pid != all.rend(); ++pid) testing::signal_process(*pid, SIGKILL);
+  }
+};
+
+TEST_F(HostsThatDie, KeepNothingOfWhatCameWithThem) {
+  get(2);
+  const auto agents = agents_of_child();
+  ASSERT_EQ(agents.size(), 2U);
+  const auto wide = hold(3, "never");
+  live.when_running(wide, "/1");
+  const auto far = std::find_if(agents.begin(), agents.end(), [&](pid_t agent) {
+    return testing::parent_of(testing::parent_of(agent)) != live.supervisor();
+  });
+  ASSERT_NE(far, agents.end());
+  kill_host_of(*far);
+  EXPECT_EQ(live.wait_one(wide, "/1").result, "FAILED");
+  EXPECT_TRUE(eventually([&] { return nodes_of("/1") == 1; })) << nodes_of("/1");
+  EXPECT_TRUE(eventually([&] { return asks().empty(); })) << asks().size();
+  EXPECT_TRUE(eventually([&] { return free_of("/") == cores_; })) << free_of("/");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, on_nodes(1))).result, "COMPLETED");
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ inline msg::GrantAsk ask_for_nodes(std::int64_t nodes, double seconds) {
 
 class WholeNodes : public ::testing::Test {
  protected:
+  // `more`: options of the root.
+  explicit WholeNodes(const std::vector<std::string>& more = {}) : live(with(more)) {}
   void SetUp() override {
     ASSERT_TRUE(eventually([&] {
       const auto node = live.status();
@@ -157,6 +159,17 @@ class WholeNodes : public ::testing::Test {
       return node && node->pid != before && node->health == "up";
     }));
   }
+  std::vector<std::string> with(const std::vector<std::string>& more) const {
+    auto options = ssh_.options();
+    options.insert(options.end(), more.begin(), more.end());
+    return options;
+  }
+  // Grants of the root that are not over.
+  std::vector<msg::JobRecord> asks() const {
+    auto all = live.jobs(false, false);
+    std::erase_if(all, [](const auto& job) { return job.name != "grant"; });
+    return all;
+  }
   // A job on all cores of so many nodes, which runs until the test lets it go.
   std::uint64_t hold(std::int64_t nodes, const std::string& gate) const {
     const auto last = std::to_string(nodes * cores_ - 1);
@@ -166,7 +179,7 @@ class WholeNodes : public ::testing::Test {
   }
 
   FakeSsh ssh_;
-  const Live live{ssh_.options()};
+  const Live live;
   std::int64_t cores_ = 0;
   std::set<pid_t> before_;
 };

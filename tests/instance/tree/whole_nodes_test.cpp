@@ -90,7 +90,7 @@ TEST_F(WholeNodes, NothingIsPlacedThereBeforeItsAgentIsThere) {
   expect_all_back();
 }
 
-TEST_F(WholeNodes, SurvivesTheBrokersOfBothBetweenAnyTwoSteps) {
+TEST_F(WholeNodes, SurvivesTheBrokersOfBothAsTheyComeAndGo) {
   const auto answer = ask(1);
   ASSERT_TRUE(answer) << answer.error().what;
   kill_child_broker();
@@ -250,7 +250,7 @@ TEST_F(WholeNodes, SaysWhyThereAreNone) {
   const auto none = live.call<msg::GrantAnswer>(
       "grant.ask", msg::GrantAsk{resource::write_jobspec(*resource::jobspec_for(large))}, "/1");
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error().what, HasSubstr("of the 2 that /1 has nothing of, 0 have as many"));
+  EXPECT_THAT(none.error().what, HasSubstr("of the 2 that /1 has nothing of, 0 have as much"));
   const auto cores = live.call<msg::GrantAnswer>(
       "grant.ask", msg::GrantAsk{Live::request({"grant"}, on_nodes(1)).jobspec}, "/1");
   ASSERT_FALSE(cores);
