@@ -296,7 +296,15 @@ Status Access::narrow_update(const Request& request, const std::string& name) {
   const auto ask = transport::unpack<msg::UpdateRequest>(request.payload());
   if (!ask) return tl::unexpected<Error>(ask.error());
   if (auto usual = check_urgency(ask->urgency); !usual) return usual;
-  return are_own(ask->ids, name);
+  if (auto own = are_own(ask->ids, name); !own || ask->elastic < 0) return own;
+  for (const auto id : ask->ids)
+    if (const ActiveJob* const job = jobs_.find(JobId(id));
+        job != nullptr && job->submission->wishes.own)
+      return fail(Errc::denied,
+                  "how far the instance of a user grows by itself says the configuration "
+                  "(per-user.most), and operators",
+                  "elastic");
+  return {};
 }
 
 Status Access::narrow_tasks(const Request& request, const std::string& name) {

@@ -88,6 +88,12 @@ TEST_F(OwnInstances, OneMayHaveMoreWhileOthersDoNotUseIt) {
   const Ran never = as("ann", {"run", "-n", "5", "-t", "1m", "true"});
   EXPECT_NE(never.code, 0);
   EXPECT_THAT(never.err, HasSubstr("this instance can hold 4 at most"));
+  const Ran wider = as("ann", {"-i", "/", "update", "1", "--elastic", "5"});
+  EXPECT_NE(wider.code, 0);
+  EXPECT_THAT(wider.err, HasSubstr("per-user.most"));
+  EXPECT_EQ(ok("eve", {"-i", "/", "update", "1", "--elastic", "5"}), "");
+  EXPECT_EQ(ok("ann", {"run", "-n", "5", "-t", "1m", "echo", "five"}),
+            "five\nfive\nfive\nfive\nfive");
 }
 
 // What idles goes back to those who wait for it, and comes again when it is wanted.
