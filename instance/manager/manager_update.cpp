@@ -72,10 +72,10 @@ Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const Acti
   const auto begins = cores_to_begin_with(ask, job, path);
   if (!begins) return tl::unexpected(begins.error());
   if (ask.elastic > 0 && ask.elastic <= *begins)
-    return fail(Errc::invalid_argument,
-                fmt::format("job {} begins with {} cores, and can have no more than {}", path,
-                            *begins, ask.elastic),
-                "elastic");
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("job {} begins with {} cores, and {} are not more", path, *begins, ask.elastic),
+        "elastic");
   update.elastic = ask.elastic;
   if (ask.elastic_least > 0 && *begins != job.submission->totals.cores) update.slots = *begins;
   return update;
