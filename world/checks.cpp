@@ -69,6 +69,9 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
         cut_off(*task, *instance, *core, "what it uses is free for others");
       else if (job->life.retries != task->attempt)
         cut_off(*task, *instance, *core, "it is of an attempt that is over");
+      else if (machine_.edition >= 9 && task->child_agent != nullptr &&
+               !has_part(job->life, task->rank))
+        cut_off(*task, *instance, *core, "the node that it is on has gone back");
       else if (!is_of_grant(job->life, task->rank) &&
                job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
         return machine_.history.violation("{} uses more cores than it holds", task->path);
@@ -380,8 +383,9 @@ void Checks::retried(const msg::JobRecord& record, const Truth& truth, const Wis
                           !how->codes.empty() && wish.retry_on.contains(*how->codes.rbegin());
   if (has_failed && !may_have_been_cancelled(record.path) &&
       !ends_about(record.path, how->last_end))
-    machine_.history.violation("job {} failed, and is not run again: {} of {} attempts are left",
-                               record.path, wish.requeue - retries, wish.requeue + 1);
+    machine_.history.violation(
+        "job {} failed, and is not run again: {} of {} attempts are left: {}", record.path,
+        wish.requeue - retries, wish.requeue + 1, record.reason);
 }
 
 // An end may have been told late, and one that was held up counts from its beginning.

@@ -114,6 +114,12 @@ TEST_F(Seeds, AChildThatIsToEndHasGotHosts) {
   EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
 }
 
+// A start on a node that had come before reached a host that was cut off when all was over.
+TEST_F(Seeds, AStartIsLateOnANodeThatHasComeTwice) {
+  const auto outcome = run(950017, Plant::none, 9);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // These were failures of a tree that was given up: a broker that died before its run had resources,
 // and nodes that came and left meanwhile.
 TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {

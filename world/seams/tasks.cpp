@@ -144,12 +144,20 @@ bool is_of_grant(const instance::Lifecycle& job, int rank) {
   return false;
 }
 
-// An agent of a child on a node that came later: the node may have come, and gone, before.
-bool Tasks::may_come_again(const Task& task, const Instance& owner) const {
+bool has_part(const instance::Lifecycle& job, int rank) {
+  return std::any_of(job.parts.begin(), job.parts.end(), [&](const instance::Part& part) {
+    return instance::place_of(job, part.rank) == static_cast<std::size_t>(rank);
+  });
+}
+
+bool Tasks::is_on_granted_node(const Task& task, const Instance& owner) const {
   const auto* core = owner.core();
   const auto* job = core == nullptr ? nullptr : core->jobs.find(number_of(task.path));
-  if (job == nullptr || !is_of_grant(job->life, task.rank)) return false;
-  return std::none_of(live_.begin(), live_.end(), [&](const auto& known) {
+  return job != nullptr && is_of_grant(job->life, task.rank);
+}
+
+bool Tasks::runs_already(const Task& task) const {
+  return std::any_of(live_.begin(), live_.end(), [&](const auto& known) {
     const Task& other = *known.second;
     return &other != &task && other.path == task.path && other.rank == task.rank;
   });
@@ -163,7 +171,11 @@ void Tasks::note_start(const Process& agent, const Task& task, const launch::Spa
   Attempt& attempt = truth.attempts[task.attempt];
   attempt.agents.insert(agent.pid());
   if (attempt.began == 0) attempt.began = machine_.timeline.now();
-  if (!attempt.started.insert(task.rank).second && !may_come_again(task, owner))
+  // A node that a grant has brought may come again. A start that was on its way to a host that was
+  // cut off may arrive when the job is over.
+  if (is_on_granted_node(task, owner)) attempt.on_granted_nodes.insert(task.rank);
+  const bool may_come_again = attempt.on_granted_nodes.contains(task.rank) && !runs_already(task);
+  if (!attempt.started.insert(task.rank).second && !may_come_again)
     machine_.history.violation("job {} is started a second time", task.path);
   const std::string again = task.attempt > 0 ? fmt::format(", retry {},", task.attempt) : "";
   machine_.history.note("{} starts job {} task {}{} on cores {}", agent.name(), task.path,

@@ -55,16 +55,19 @@ struct Task {
 
 // The course of one attempt of a job.
 struct Attempt {
-  std::set<int> started;       // ranks of tasks
-  std::set<int> ended;         // of themselves
-  std::set<int> ran_to_end;    // of themselves, with status 0
-  std::set<int> codes;         // other than 0, with which tasks ended of themselves
-  std::set<pid_t> agents;      // those that started them
-  Micros last_end = 0;         // of a task of itself
-  Micros began = 0, over = 0;  // the first start and the last end of a task
+  std::set<int> started;           // ranks of tasks
+  std::set<int> on_granted_nodes;  // of these, agents of a child on nodes that came later
+  std::set<int> ended;             // of themselves
+  std::set<int> ran_to_end;        // of themselves, with status 0
+  std::set<int> codes;             // other than 0, with which tasks ended of themselves
+  std::set<pid_t> agents;          // those that started them
+  Micros last_end = 0;             // of a task of itself
+  Micros began = 0, over = 0;      // the first start and the last end of a task
 };
 // Is this task of a child instance its agent on a whole node that a grant has brought?
 bool is_of_grant(const instance::Lifecycle& job, int rank);
+// Has the child instance still a part of which this is the task?
+bool has_part(const instance::Lifecycle& job, int rank);
 // How the jobs of a world's users ended, by path: the truth that records are compared with.
 struct Truth {
   std::map<std::uint32_t, Attempt> attempts;
@@ -117,7 +120,8 @@ class Tasks {
   std::shared_ptr<Task> add(Process& agent, const launch::SpawnRequest& request);
   void note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request,
                   const Instance& owner);
-  bool may_come_again(const Task& task, const Instance& owner) const;
+  bool is_on_granted_node(const Task& task, const Instance& owner) const;
+  bool runs_already(const Task& task) const;
   bool is_below(pid_t process, pid_t above) const;
   void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
   void end_of_itself(const std::shared_ptr<Task>& task, int code);
