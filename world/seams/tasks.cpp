@@ -91,11 +91,14 @@ void add_units(Task::Units& cores, Task::Units& gpus,
 }
 
 // Adds what the instance has got beyond its own, by the word of the one above. False: nobody can
-// say.
+// say. For the one above an instance may be over that runs on, on a host that is cut off, which
+// Checks::what_runs looks at.
 bool add_extra(Task::Units& cores, Task::Units& gpus, const Instance& owner) {
   const Instance* const above = owner.above();
   const auto* core = above == nullptr ? nullptr : above->core();
   if (core == nullptr) return false;
+  const auto* job = core->jobs.find(number_of(owner.path()));
+  if (job == nullptr || !job->life.holds_resources) return false;
   const auto grants = core->jobs.grants().find(number_of(owner.path()));
   if (grants == core->jobs.grants().end()) return true;
   for (const JobId id : grants->second) {
