@@ -26,8 +26,8 @@ int exit_code_for(Errc code) {
 
 // Is it a field of a message, which names the place for programs and which nobody types?
 bool is_of_the_protocol(std::string_view where) {
-  static constexpr std::string_view kProtocolFields[] = {"ids",   "id",    "key",  "host",
-                                                         "hosts", "queue", "child"};
+  static constexpr std::string_view kProtocolFields[] = {"ids",   "id",    "key",   "host",
+                                                         "hosts", "queue", "child", "elastic"};
   return std::find(std::begin(kProtocolFields), std::end(kProtocolFields), where) !=
          std::end(kProtocolFields);
 }

@@ -120,7 +120,9 @@ struct Stale {
 
 // ---- down, and not a delta
 
-enum class RecallMode : std::uint8_t { idle, drain, kill };
+// Each is harder than the one before. lost: the instance above knows that what ran there has ended,
+// or has given up its agent there.
+enum class RecallMode : std::uint8_t { idle, drain, kill, lost };
 struct Recall {
   Op op = 0;
   Units units{};

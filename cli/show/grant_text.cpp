@@ -77,7 +77,7 @@ class EventText {
   std::string of_both(std::string_view name) const {
     if (name == "recall") {
       const Json& recall = what_.at("recall");
-      const bool kills = recall.value("mode", 0) == static_cast<int>(holdings::RecallMode::kill);
+      const bool kills = recall.value("mode", 0) >= static_cast<int>(holdings::RecallMode::kill);
       const std::string by =
           recall.contains("by") ? " by " + show_time(recall["by"].get<Time>(), now_) : "";
       const std::string of = peer().empty() ? "" : " from " + peer();

@@ -355,7 +355,8 @@ void Borrower::kill_there(const h::Recall& recall, Time now) {
       uses_.jobs.raise(
           job, "node-failure",
           fmt::format("what it ran on went back to the instance above: {}", recall.why), now);
-  // Where the agent is gone nobody else would say that the jobs are over.
+  // An agent that is away only may come back, and its jobs with it.
+  if (recall.mode != h::RecallMode::lost) return;
   for (const auto node : nodes_with(uses_.store.graph(), recall.units))
     if (const auto rank = uses_.store.graph()[node].rank; uses_.nodes.has(rank))
       uses_.nodes.lose_if_away(static_cast<std::uint32_t>(rank), now);
@@ -393,7 +394,7 @@ std::optional<Time> Borrower::end_what_is_recalled(Time now) {
   const std::vector<h::Recall> recalls =
       uses_.book.up().recalls;  // the end of a job may close some
   for (const h::Recall& recall : recalls) {
-    if (recall.mode != h::RecallMode::kill) continue;
+    if (recall.mode < h::RecallMode::kill) continue;
     if (recall.by > now)
       next = earlier_of(next, recall.by);
     else

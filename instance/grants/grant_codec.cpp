@@ -259,7 +259,7 @@ constexpr Enum kLastOf{};
 template <>
 constexpr h::Source kLastOf<h::Source> = h::Source::spare;
 template <>
-constexpr h::RecallMode kLastOf<h::RecallMode> = h::RecallMode::kill;
+constexpr h::RecallMode kLastOf<h::RecallMode> = h::RecallMode::lost;
 
 struct Reading {
   const json& in;

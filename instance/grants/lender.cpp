@@ -298,7 +298,8 @@ std::vector<Lender::Wanted> Lender::wanted_back(const ActiveJob& grant, const h:
   else if (life.expiration != 0)
     at(life.expiration);
   if (const auto lost = nodes_with_lost_agents(grant); !lost.empty())
-    for (Wanted& wanted : from_nodes(grant, lost, what_was_lost(grant, lost), now))
+    for (Wanted& wanted :
+         from_nodes(grant, lost, {now, h::RecallMode::lost, what_was_lost(grant, lost)}))
       all.push_back(std::move(wanted));
   return all;
 }
@@ -340,7 +341,7 @@ void Lender::ask_back(JobId child, const ActiveJob& grant, const Wanted& wanted,
   recall.why = wanted.why;
   const auto asked = h::recall(uses_.book.book(), child, recall);
   if (!asked || asked->entries.empty() || !write(*asked, now)) return;
-  const bool kills = wanted.mode == h::RecallMode::kill;
+  const bool kills = wanted.mode >= h::RecallMode::kill;
   uses_.jobs.note_grant(
       child, event::GrantRecall{grant.id.value(), wanted.by, kills ? "kill" : "drain", wanted.why},
       now);
@@ -413,7 +414,7 @@ void Lender::node_leaves(const NodeLeaves& what, Time now) {
   std::erase_if(nodes, [&](resource::VertexId node) {
     return uses_.store.graph()[node].rank != static_cast<std::int32_t>(what.rank);
   });
-  for (const Wanted& wanted : from_nodes(*grant, nodes, what.why, now))
+  for (const Wanted& wanted : from_nodes(*grant, nodes, {now, h::RecallMode::kill, what.why}))
     take_back(child, what.grant, wanted, now);
 }
 
@@ -471,11 +472,11 @@ std::string Lender::what_was_lost(const ActiveJob& grant,
   return fmt::format("its agent on {} has ended", ended.str());
 }
 
-// All of the grant is wanted, at once and by force what is on these nodes. What came with them goes
-// as jobs end, for another reason: what is asked back for one reason goes back together.
+// All of the grant is wanted, what is on these nodes by force. What came with them goes as jobs
+// end, for another reason: what is asked back for one reason goes back together.
 std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
                                                const std::vector<resource::VertexId>& nodes,
-                                               const std::string& why, Time now) const {
+                                               Wanted by_force) const {
   const auto& graph = uses_.store.graph();
   const auto all = units_of(graph, *grant.allocation);
   if (!all || nodes.empty()) return {};
@@ -485,10 +486,12 @@ std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
     there = h::all_of(there, units_below(graph, node));
     hosts.append(graph.name(node));
   }
-  std::vector<Wanted> wanted = {{now, h::RecallMode::kill, why, there}};
+  std::vector<Wanted> wanted;
   if (h::Units rest = without(*all, there); !rest.empty())
-    wanted.push_back(
-        {now, h::RecallMode::drain, fmt::format("it came with {}", hosts.str()), std::move(rest)});
+    wanted.push_back({by_force.by, h::RecallMode::drain,
+                      fmt::format("it came with {}", hosts.str()), std::move(rest)});
+  by_force.units = std::move(there);
+  wanted.insert(wanted.begin(), std::move(by_force));
   return wanted;
 }
 

@@ -122,7 +122,7 @@ class Lender {
                             const std::vector<resource::VertexId>& nodes) const;
   std::vector<Wanted> from_nodes(const ActiveJob& grant,
                                  const std::vector<resource::VertexId>& nodes,
-                                 const std::string& why, Time now) const;
+                                 Wanted by_force) const;
   bool agents_have_left(JobId child, JobId grant, Time now);
   void note_return(JobId child, JobId grant, Time now);
   void take_back(JobId child, JobId grant, const Wanted& wanted, Time now);

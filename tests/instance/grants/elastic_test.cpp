@@ -134,12 +134,7 @@ TEST_F(ElasticChild, WithdrawsWhatAnEarlierBrokerHasAskedFor) {
   live.when_running(live.job(live.gated("other"), cores(4)));
   const auto wide = live.job(live.gated("wide"), cores(4), "/1");
   ASSERT_TRUE(eventually([&] { return grants().size() == 1; }));
-  const pid_t broker = testing::processes_of(live, "/1").broker;
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] {
-    const auto node = live.status("/1");
-    return node && node->pid != broker && node->health == "up";
-  }));
+  testing::kill_broker_of(live, "/1");
   EXPECT_EQ(grants().size(), 1u);
   live.cancel(wide, "/1");
   EXPECT_TRUE(eventually([&] { return grants().empty(); }));

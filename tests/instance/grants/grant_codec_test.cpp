@@ -49,7 +49,8 @@ TEST(GrantCodec, ReadsEachMessageAsItWasWritten) {
                                        h::Fenced{9, "gone"},
                                        h::Welcome{3},
                                        h::Promise{1, kTimeMax},
-                                       h::No{1, "why", "help"}, h::No{2, "why", "", true}};
+                                       h::No{1, "why", "help"},
+                                       h::No{2, "why", "", true}};
   for (const h::Message& message : all) {
     const auto read = parse_message(text_of(message, 0), 0);
     ASSERT_TRUE(read) << name_of(message) << ": " << read.error().what;
@@ -82,6 +83,7 @@ TEST(GrantCodec, EntriesThatWereWrittenMakeTheSameBook) {
       he::Offered{child, extend},
       he::Settled{child, 2, true},
       he::AskedBack{child, h::Recall{3, units("4-7"), 30, h::RecallMode::idle, "x"}},
+      he::AskedBack{child, h::Recall{4, units("4"), 30, h::RecallMode::lost, "y"}},
       he::Draining{child, units("4-7")},
       he::Returned{child, h::Release{4, 1, units("4-7"), kTimeMax, 0}},
       he::Gone{child, units("4-7")},

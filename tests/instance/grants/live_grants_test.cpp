@@ -76,14 +76,7 @@ class LiveGrants : public ::testing::Test {
     const auto node = live.status(path);
     return node ? node->cores_free : -1;
   }
-  void kill_child_broker() const {
-    const pid_t before = testing::processes_of(live, "/1").broker;
-    testing::signal_process(before, SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const auto node = live.status("/1");
-      return node && node->pid != before && node->health == "up";
-    }));
-  }
+  void kill_child_broker() const { testing::kill_broker_of(live, "/1"); }
   // All is where it was before anything had moved.
   void expect_all_back() const {
     EXPECT_TRUE(eventually([&] { return free_of("/") == 4; })) << free_of("/");

@@ -37,14 +37,7 @@ class UpdateElastic : public ::testing::Test {
     for (int i = 0; i < 6; ++i) live.release(std::to_string(i));
     for (const auto job : jobs_) EXPECT_EQ(live.wait_one(job, "/1").result, "COMPLETED");
   }
-  void kill_child_broker() const {
-    const pid_t broker = testing::processes_of(live, "/1").broker;
-    testing::signal_process(broker, SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const auto node = live.status("/1");
-      return node && node->pid != broker && node->health == "up";
-    }));
-  }
+  void kill_child_broker() const { testing::kill_broker_of(live, "/1"); }
   void expect_cores(std::int64_t cores) const {
     EXPECT_TRUE(eventually([&] { return cores_of_child() == cores; })) << cores_of_child();
   }

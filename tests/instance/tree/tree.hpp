@@ -27,6 +27,16 @@ inline InstanceProcesses processes_of(const Live& live, const std::string& path)
   return found;
 }
 
+// Returns once the next broker of the instance is up. REQUIRES: the instance answers.
+inline void kill_broker_of(const Live& live, const std::string& path) {
+  const pid_t before = processes_of(live, path).broker;
+  signal_process(before, SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto node = live.status(path);
+    return node && node->pid != before && node->health == "up";
+  }));
+}
+
 // None of them sees another one's end.
 inline void kill_at_once(const std::vector<pid_t>& pids) {
   for (const pid_t pid : pids) signal_process(pid, SIGSTOP);

@@ -151,14 +151,7 @@ class WholeNodes : public ::testing::Test {
     }
     return found;
   }
-  void kill_child_broker() const {
-    const pid_t before = processes_of(live, "/1").broker;
-    signal_process(before, SIGKILL);
-    ASSERT_TRUE(eventually([&] {
-      const auto node = live.status("/1");
-      return node && node->pid != before && node->health == "up";
-    }));
-  }
+  void kill_child_broker() const { kill_broker_of(live, "/1"); }
   std::vector<std::string> with(const std::vector<std::string>& more) const {
     auto options = ssh_.options();
     options.insert(options.end(), more.begin(), more.end());
