@@ -114,6 +114,13 @@ TEST_F(Seeds, AChildThatIsToEndHasGotHosts) {
   EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
 }
 
+// A node was recalled by force while its child could not reach its agent there: jobs that still ran
+// were called lost.
+TEST_F(Seeds, AnAgentOutOfReachHasItsTimeThoughTheNodeIsRecalled) {
+  const auto outcome = run(956025, Plant::none, 9);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // A start on a node that had come before reached a host that was cut off when all was over.
 TEST_F(Seeds, AStartIsLateOnANodeThatHasComeTwice) {
   const auto outcome = run(950017, Plant::none, 9);
