@@ -60,6 +60,9 @@ Error open_error(const SQLite::Exception& e, const std::string& file) {
       return {Errc::invalid_argument, fmt::format("not a usable journal: {}", e.what()), file};
     default:
       if (const auto trouble = disk_trouble(dir)) return cannot_write(dir, *trouble);
+      // A table or a column is not there: a byte of the schema is damaged.
+      if (e.getErrorCode() == SQLITE_ERROR)
+        return {Errc::invalid_argument, fmt::format("not a usable journal: {}", e.what()), file};
       return {Errc::system, e.what(), file};
   }
 }

@@ -155,6 +155,28 @@ bool is_right(const std::string& file, const std::string& layout, bool is_from_n
   }
 }
 
+// The columns of each table.
+std::map<std::string, std::string> columns_in(SQLite::Database& journal) {
+  std::map<std::string, std::string> columns;
+  SQLite::Statement q(journal,
+                      "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c "
+                      "WHERE t.type = 'table' ORDER BY t.name, c.cid");
+  while (q.executeStep()) columns[q.getColumn(0).getString()] += q.getColumn(1).getString() + " ";
+  return columns;
+}
+
+// A table in which a column has another name than in a new journal, in words; empty: none.
+std::string other_columns(SQLite::Database& journal) {
+  SQLite::Database fresh(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  if (!make_tables(fresh, "")) return "";
+  const auto expected = columns_in(fresh);
+  for (const auto& [table, columns] : columns_in(journal))
+    if (const auto right = expected.find(table);
+        right != expected.end() && right->second != columns)
+      return fmt::format("the columns of table {} have other names", table);
+  return "";
+}
+
 // The damage in words; empty: none.
 std::string damage_of_schema(const std::string& file) {
   try {
@@ -162,7 +184,8 @@ std::string damage_of_schema(const std::string& file) {
     const int tables = tables_in(*db);
     if (version_of(*db) != kJournalKind.version) return "";
     const bool is_whole = tables >= std::max(kFewestTables, tables_of(kept_layout(*db)));
-    return is_whole ? "" : fmt::format("{} tables are found, not all that there were", tables);
+    if (!is_whole) return fmt::format("{} tables are found, not all that there were", tables);
+    return other_columns(*db);
   } catch (const SQLite::Exception& e) {
     return e.what();
   }

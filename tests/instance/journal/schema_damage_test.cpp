@@ -252,6 +252,27 @@ TEST_F(SchemaDamageTest, OneThatWasVacuumedByHandIsNotSaidToHaveLostAny) {
   EXPECT_THAT(repaired->mended, IsEmpty());
 }
 
+// SQLite takes any name for a column.
+TEST_F(SchemaDamageTest, AColumnWithADamagedNameIsWrittenAnew) {
+  for (const char* const name : {"count INTEGER NOT NULL, spec", "request BLOB NOT NULL"}) {
+    SCOPED_TRACE(name);
+    make_young();
+    flip(file(), testing::read_file(file()).find(name) + 1);
+    const auto repaired = repair_journal(dir_, 12'345);
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_THAT(repaired->mended, Contains(HasSubstr("have other names")));
+    EXPECT_THAT(repaired->lost, IsEmpty());
+  }
+}
+
+TEST_F(SchemaDamageTest, ABrokerRepairsAJournalThatLacksAColumn) {
+  make_young();
+  flip(file(), testing::read_file(file()).find("count INTEGER NOT NULL, spec") + 1);
+  const auto journal = open(Journal::OnDamage::repair);
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  EXPECT_THAT(ids(*journal), ElementsAre(1));
+}
+
 TEST_F(SchemaDamageTest, ABrokerThatRepairsSaysSo) {
   make_grown();
   zero(schema_pages().back());
