@@ -243,7 +243,8 @@ struct ReservedAhead {
 
 // The cost at which a pass must hand back; the next step() goes on where it stopped.
 struct Budget {
-  std::int64_t jobs = INT64_MAX;
+  std::int64_t jobs = INT64_MAX;  // that are looked at
+  std::int64_t planned_as = 1;    // one for which a place is searched counts as so many
 };
 
 struct StepResult {

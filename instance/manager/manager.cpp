@@ -17,6 +17,8 @@ namespace {
 // Jobs that one pass may look at before requests are served again: as many as take it so long.
 constexpr std::uint16_t kFewest = 64, kMost = 4096;
 constexpr std::int64_t kLongPass = 20'000, kShortPass = 8'000;  // us
+// A pass whose jobs all keep their places is short, and the next one may have to plan all of them.
+constexpr std::int64_t kPlannedAs = 32;
 constexpr int kMostPassesLeftOut = 20;
 
 // Why an agent ended a job of its own accord.
@@ -215,7 +217,7 @@ void JobManager::schedule(Time now) {
   if (!dirty_ && !(wake_ && *wake_ <= now)) return;
   feed_arrays(now);
   const auto before = monotonic_us();
-  const auto pass = scheduler_.step(now, {budget_});
+  const auto pass = scheduler_.step(now, {budget_, kPlannedAs});
   const auto took = monotonic_us() - before;
   passes_.add(took);
   if (took > kLongPass)

@@ -156,6 +156,18 @@ TEST_P(Compression, PlansALongQueueAsIfAllWereMadeAnew) {
   for (unsigned seed = 0; seed < 3; ++seed) ASSERT_NO_FATAL_FAILURE(play(seed, 1500, 40));
 }
 
+// A hundred jobs that keep their places are looked at in one pass, a hundred that are planned anew
+// are not.
+TEST_P(Compression, APassPlansFewerThanItLooksAt) {
+  begin(1);
+  for (int i = 0; i < 200; ++i) ASSERT_NO_FATAL_FAILURE(submit(1));
+  const Budget budget{.jobs = 300, .planned_as = 16};
+  EXPECT_TRUE(scheduler_->step(1, budget).more);
+  while (scheduler_->step(1, budget).more) continue;
+  ASSERT_NO_FATAL_FAILURE(submit(1));
+  EXPECT_FALSE(scheduler_->step(1, budget).more);
+}
+
 INSTANTIATE_TEST_SUITE_P(On, Compression, testing::Bool(),
                          [](const auto& of) { return of.param ? "AGraph" : "AFlatMachine"; });
 

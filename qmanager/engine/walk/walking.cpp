@@ -103,6 +103,12 @@ bool Walking::look_at(Queue& queue, std::size_t slot) {
   return true;
 }
 
+// A search for a place takes as long as a look at many jobs that keep theirs.
+Tried Walking::reserve(Job& job, Time not_before) {
+  effort_.budget.jobs -= effort_.budget.planned_as - 1;
+  return trying_.reserve(job, not_before);
+}
+
 // True: the depth of the queue leaves room for others to be looked at. Where these are behind the
 // walk already there is another one, at once.
 bool Walking::fill(Queue& queue) {
@@ -151,7 +157,7 @@ void Walking::consider(Queue& queue, Job& job) {
   if (queue.walk.by_window && !may_reserve)
     return leave_to_windows(s_.plan(), queue, job, deciding_);
   const bool at_once = queue.policy.keep && may_reserve;
-  const Tried tried = at_once ? trying_.reserve(job, now_) : trying_.start(job);
+  const Tried tried = at_once ? reserve(job, now_) : trying_.start(job);
   if (tried == Tried::reserved) count_reservation(s_.config(), queue, job);
   if (tried == Tried::reserved || tried == Tried::not_now) wait(queue, job, may_reserve);
 }
@@ -179,7 +185,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
       const Time before = *job.planned;
       const std::optional<Units> units = reserved_units(*s_.plan().machine, job);
       unreserve(s_, job, now_);
-      const Tried tried = trying_.reserve(job, *earlier);
+      const Tried tried = reserve(job, *earlier);
       if (tried != Tried::reserved || *job.planned != before ||
           reserved_units(*s_.plan().machine, job) != units)
         left_its_place();

@@ -12,7 +12,7 @@ namespace holon::qmanager {
 
 // How far a walk goes.
 struct Effort {
-  Budget budget;          // jobs that are looked at; then the walk is sliced (Progress)
+  Budget budget;          // of jobs; then the walk is sliced (Progress)
   bool thorough = false;  // jobs are looked at even when nothing is free
 };
 
@@ -35,6 +35,7 @@ class Walking {
   void walk(Queue& queue);
   void walk_in_one_order();
   bool look_at(Queue& queue, std::size_t slot);
+  Tried reserve(Job& job, Time not_before);
   void skip(Queue& queue, const Job& job);
   bool fill(Queue& queue);
   bool nothing_to_find(const Queue& queue);
