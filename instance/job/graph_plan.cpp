@@ -9,6 +9,8 @@
 
 #include "base/text/nesting.hpp"
 #include "instance/job/array.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/codec/parted.hpp"
 
 namespace holon::instance {
 namespace {
@@ -18,6 +20,10 @@ constexpr auto kSchemesOfGraphs = std::to_array<std::string_view>(
 constexpr std::size_t kLongestTaskName = 4096;  // bytes
 constexpr std::uint32_t kMostUrgent = 31;
 constexpr std::uint64_t kMostOfSpecs = std::uint64_t{1} << 30;  // bytes
+constexpr std::uint64_t kBytesAtOnce = 64
+                                       << 10;  // of jobspecs with their environment, in a portion
+constexpr std::uint64_t kShortest = 500;       // bytes: a shorter jobspec takes as long
+constexpr std::size_t kLinksAtOnce = 2'000;    // tasks and what they wait for, in a portion
 
 tl::unexpected<Error> wrong_at(const char* list, std::size_t place, Errc code, std::string what) {
   return fail(code, std::move(what), fmt::format("{}/{}", list, place));
@@ -38,13 +44,15 @@ std::string with_environment(const std::string& jobspec, const msg::GraphRequest
   return spec.dump();
 }
 
+std::uint64_t bytes_of(const std::map<std::string, std::string>& environment) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : environment) bytes += name.size() + value.size();
+  return bytes;
+}
+
 // Each jobspec keeps a copy of the environment: a small request could ask for more memory than a
 // broker has.
-Status check_size_of_specs(const msg::GraphRequest& request) {
-  std::uint64_t environment = 0;
-  for (const auto& [name, value] : request.environment) environment += name.size() + value.size();
-  std::uint64_t all = 0;
-  for (const auto& spec : request.specs) all += spec.jobspec.size() + environment;
+Status check_size_of_specs(const msg::GraphRequest& request, std::uint64_t all) {
   if (all <= kMostOfSpecs) return {};
   return fail(Errc::out_of_range,
               fmt::format("{} jobspecs are {} bytes with the environment; at most {} are accepted",
@@ -52,43 +60,18 @@ Status check_size_of_specs(const msg::GraphRequest& request) {
               "specs");
 }
 
-Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request,
-                                                const ReadSpec& read) {
-  if (auto good = check_size_of_specs(request); !good) return tl::unexpected(good.error());
-  std::vector<GraphPlan::Spec> specs;
-  for (std::size_t i = 0; i < request.specs.size(); ++i) {
-    const msg::GraphSpec& asked = request.specs[i];
-    if (asked.urgency > kMostUrgent)
-      return wrong_at(
-          "specs", i, Errc::invalid_argument,
-          fmt::format("urgency is {}; accepted are 0 to {}", asked.urgency, kMostUrgent));
-    GraphPlan::Spec spec;
-    spec.jobspec = with_environment(asked.jobspec, request);
-    spec.urgency = asked.urgency;
-    auto made = read(spec.jobspec, asked);
-    if (!made && made.error().code == Errc::unsatisfiable) spec.refusal = made.error();
-    if (!made && !spec.refusal)
-      return wrong_at("specs", i, made.error().code, to_string(made.error()));
-    spec.submission = made ? std::make_shared<const Submission>(std::move(*made))
-                           : std::make_shared<const Submission>();
-    specs.push_back(std::move(spec));
-  }
-  return specs;
-}
-
 // The first way of the task that is not refused; the first of all if every one is.
-const Submission& taken_way(const msg::GraphTask& task, const GraphPlan& plan) {
+const Submission& taken_way(const GraphPlan& plan, const msg::GraphTask& task) {
   const auto way = std::find_if(task.ways.begin(), task.ways.end(),
                                 [&](std::uint32_t one) { return !plan.specs[one].refusal; });
   return *plan.specs[way == task.ways.end() ? task.ways.front() : *way].submission;
 }
 
 // Checks the indices of the array's tasks that a task waits for.
-Status check_indices(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
-                     const msg::GraphAfter& after) {
+Status check_indices(const GraphPlan& plan, std::size_t place, const msg::GraphAfter& after) {
   if (after.indices.empty()) return {};
-  const msg::GraphTask& target = request.tasks[after.task];
-  const Submission& array = taken_way(target, plan);
+  const msg::GraphTask& target = plan.request.tasks[after.task];
+  const Submission& array = taken_way(plan, target);
   const auto indices = Idset::parse(after.indices);
   if (!indices || indices->empty())
     return wrong_at("tasks", place, Errc::invalid_argument,
@@ -104,8 +87,8 @@ Status check_indices(const msg::GraphRequest& request, const GraphPlan& plan, st
 }
 
 // Checks what a task waits for: an earlier task, of equal size for aftercorr.
-Status check_after(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
-                   const msg::GraphAfter& after) {
+Status check_after(const GraphPlan& plan, std::size_t place, const msg::GraphAfter& after) {
+  const auto& tasks = plan.request.tasks;
   const auto wrong = [&](std::string what) {
     return wrong_at("tasks", place, Errc::invalid_argument, std::move(what));
   };
@@ -118,25 +101,25 @@ Status check_after(const msg::GraphRequest& request, const GraphPlan& plan, std:
         fmt::format("'{}' is no scheme; accepted are after, afterany, afterok, "
                     "afternotok and aftercorr",
                     after.scheme));
-  if (after.scheme != "aftercorr") return check_indices(request, plan, place, after);
+  if (after.scheme != "aftercorr") return check_indices(plan, place, after);
   if (!after.indices.empty())
     return wrong("aftercorr takes an array, whose tasks are waited for one by one");
   const auto size_of = [&](std::size_t task) -> std::optional<std::uint64_t> {
-    const Submission& what = taken_way(request.tasks[task], plan);
+    const Submission& what = taken_way(plan, tasks[task]);
     return what.wishes.array ? std::optional(what.count) : std::nullopt;
   };
   const auto own = size_of(place), other = size_of(after.task);
   if (!own) return wrong("aftercorr: only an array can wait task by task; afterok waits for all");
-  if (!other)
-    return wrong(fmt::format("aftercorr: task {} is no array", request.tasks[after.task].name));
+  if (!other) return wrong(fmt::format("aftercorr: task {} is no array", tasks[after.task].name));
   if (*own == *other) return {};
   return wrong(
       fmt::format("aftercorr: array {} has {} tasks, and this one {}; as many are accepted",
-                  request.tasks[after.task].name, *other, *own));
+                  tasks[after.task].name, *other, *own));
 }
 
-Status check_task(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place) {
-  const msg::GraphTask& task = request.tasks[place];
+// `was_checked`: only what a damaged journal could have changed is looked at.
+Status check_task(const GraphPlan& plan, std::size_t place, bool was_checked) {
+  const msg::GraphTask& task = plan.request.tasks[place];
   const auto wrong = [&](std::string what) {
     return wrong_at("tasks", place, Errc::invalid_argument, std::move(what));
   };
@@ -144,6 +127,11 @@ Status check_task(const msg::GraphRequest& request, const GraphPlan& plan, std::
   for (const std::uint32_t way : task.ways)
     if (way >= plan.specs.size())
       return wrong(fmt::format("spec {} of {} is named", way, plan.specs.size()));
+  if (was_checked) {
+    const bool is_damaged = std::any_of(task.after.begin(), task.after.end(),
+                                        [place](const auto& after) { return after.task >= place; });
+    return is_damaged ? wrong("it waits for a later task") : Status();
+  }
   if (task.name.size() > kLongestTaskName)
     return wrong(fmt::format("its name has {} bytes; at most {} are accepted", task.name.size(),
                              kLongestTaskName));
@@ -161,40 +149,112 @@ Status check_task(const msg::GraphRequest& request, const GraphPlan& plan, std::
     numbers = shape(way);
   }
   for (const auto& after : task.after)
-    if (auto good = check_after(request, plan, place, after); !good) return good;
+    if (auto good = check_after(plan, place, after); !good) return good;
   return {};
 }
 
 }  // namespace
 
+TaskWords GraphPlan::words_of(std::size_t place) const {
+  const msg::GraphTask& asked = request.tasks[place];
+  TaskWords words{asked.name, asked.command, {}};
+  for (const auto& after : asked.after)
+    words.dependencies.push_back(fmt::format("{}:{}{}{}", after.scheme, id_of(after.task).value(),
+                                             after.indices.empty() ? "" : ".", after.indices));
+  return words;
+}
+
 msg::GraphReply GraphPlan::reply() const {
   msg::GraphReply reply;
-  for (const Task& task : tasks) reply.ids.push_back(task.id.value());
+  for (const Task& task : tasks) reply.ids.push_back(first.value() + task.offset);
   return reply;
 }
 
-Result<GraphPlan> plan_graph(const msg::GraphRequest& request, JobId first, const ReadSpec& read) {
-  GraphPlan plan;
-  plan.user = request.user;
-  auto specs = read_specs(request, read);
-  if (!specs) return tl::unexpected(specs.error());
-  plan.specs = std::move(*specs);
-  plan.end = first;
-  for (std::size_t i = 0; i < request.tasks.size(); ++i) {
-    if (auto good = check_task(request, plan, i); !good) return tl::unexpected(good.error());
-    const msg::GraphTask& asked = request.tasks[i];
-    GraphPlan::Task task{plan.end, asked.ways, asked.ways.front(), {asked.name, asked.command, {}}};
-    for (const auto& after : asked.after)
-      task.words.dependencies.push_back(
-          fmt::format("{}:{}{}{}", after.scheme, plan.tasks[after.task].id.value(),
-                      after.indices.empty() ? "" : ".", after.indices));
-    std::uint64_t numbers = 1;
-    for (const std::uint32_t way : asked.ways)
-      if (!plan.specs[way].refusal) numbers = plan.specs[way].numbers();
-    plan.end = JobId(plan.end.value() + numbers);
-    plan.tasks.push_back(std::move(task));
+std::vector<std::uint32_t> GraphPlan::taken_ways() const {
+  std::vector<std::uint32_t> ways;
+  for (const Task& task : tasks) ways.push_back(task.spec);
+  return ways;
+}
+
+std::uint64_t GraphReader::bytes_of_specs() const {
+  const std::uint64_t environment = bytes_of(plan_.request.environment);
+  std::uint64_t all = 0;
+  for (const auto& spec : plan_.request.specs) all += spec.jobspec.size() + environment;
+  return all;
+}
+
+Status GraphReader::read_spec(const ReadSpec& read) {
+  const std::size_t place = plan_.specs.size();
+  const msg::GraphSpec& asked = plan_.request.specs[place];
+  if (asked.urgency > kMostUrgent)
+    return wrong_at("specs", place, Errc::invalid_argument,
+                    fmt::format("urgency is {}; accepted are 0 to {}", asked.urgency, kMostUrgent));
+  GraphPlan::Spec spec;
+  spec.jobspec = with_environment(asked.jobspec, plan_.request);
+  spec.urgency = asked.urgency;
+  auto made = read(spec.jobspec, asked);
+  if (!made && made.error().code == Errc::unsatisfiable) spec.refusal = made.error();
+  if (!made && !spec.refusal)
+    return wrong_at("specs", place, made.error().code, to_string(made.error()));
+  spec.submission = made ? std::make_shared<const Submission>(std::move(*made))
+                         : std::make_shared<const Submission>();
+  plan_.specs.push_back(std::move(spec));
+  return {};
+}
+
+Result<GraphReader> GraphReader::begin(std::string_view packed,
+                                       std::vector<std::uint32_t> kept_ways) {
+  const auto parted = transport::take_out(packed, "tasks");
+  if (!parted) return tl::unexpected(parted.error());
+  auto request = transport::unpack<msg::GraphRequest>(parted->rest);
+  if (!request) return tl::unexpected(request.error());
+  if (!kept_ways.empty() && kept_ways.size() != parted->count)
+    return fail(Errc::protocol,
+                fmt::format("{} tasks have {} ways", parted->count, kept_ways.size()));
+  GraphReader reader;
+  reader.plan_.request = std::move(*request);
+  reader.elements_ = parted->elements;
+  reader.count_ = parted->count;
+  reader.kept_ways_ = std::move(kept_ways);
+  return reader;
+}
+
+Status GraphReader::read_task() {
+  const std::size_t place = plan_.tasks.size();
+  const auto bytes = transport::first_element(elements_);
+  auto asked = transport::unpack<msg::GraphTask>(bytes);
+  if (!asked) return wrong_at("tasks", place, asked.error().code, asked.error().what);
+  elements_.remove_prefix(bytes.size());
+  if (!kept_ways_.empty()) asked->ways = {kept_ways_[place]};
+  plan_.request.tasks.push_back(std::move(*asked));
+  if (auto good = check_task(plan_, place, !kept_ways_.empty()); !good) return good;
+  const auto& ways = plan_.request.tasks.back().ways;
+  plan_.tasks.push_back({plan_.numbers, ways.front()});
+  std::uint64_t numbers = 1;
+  for (const std::uint32_t way : ways)
+    if (!plan_.specs[way].refusal) numbers = plan_.specs[way].numbers();
+  plan_.numbers += numbers;
+  return {};
+}
+
+Result<bool> GraphReader::read_some(const ReadSpec& read) {
+  const msg::GraphRequest& request = plan_.request;
+  if (!environment_) {
+    environment_ = bytes_of(request.environment);
+    if (auto good = check_size_of_specs(request, bytes_of_specs()); !good)
+      return tl::unexpected(good.error());
   }
-  return plan;
+  for (std::uint64_t bytes = 0; plan_.specs.size() < request.specs.size();) {
+    if (bytes >= kBytesAtOnce) return true;
+    bytes += kShortest + request.specs[plan_.specs.size()].jobspec.size() + *environment_;
+    if (auto good = read_spec(read); !good) return tl::unexpected(good.error());
+  }
+  for (std::size_t links = 0; !is_read();) {
+    if (links >= kLinksAtOnce) return true;
+    if (auto good = read_task(); !good) return tl::unexpected(good.error());
+    links += 1 + request.tasks.back().after.size() + request.tasks.back().ways.size();
+  }
+  return false;
 }
 
 }  // namespace holon::instance

@@ -465,12 +465,15 @@ Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t coun
 
 Result<JobId> Journal::next_id() const {
   return state_->read<JobId>([&] {
+    const bool has_graphs = !state_->for_reading || state_->db.tableExists("graphs");
     // A job that a damaged journal has lost has a record but no batch.
-    const auto known = job_id(state_->db.execAndGet(
-        fmt::format("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
-                    "coalesce((SELECT max(id) + 1 FROM jobs), 1), coalesce((SELECT max(value) FROM "
-                    "numbers WHERE key GLOB '{}*'), 1))",
-                    kUnusedNumbers)));
+    const auto known = job_id(state_->db.execAndGet(fmt::format(
+        "SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), coalesce((SELECT "
+        "max(id) "
+        "+ 1 FROM jobs), 1), coalesce((SELECT max(value) FROM numbers WHERE key GLOB '{}*'), 1), "
+        "{})",
+        kUnusedNumbers,
+        has_graphs ? "coalesce((SELECT max(first + numbers) FROM graphs), 1)" : "1")));
     const auto forgotten = read_number(state_->db, kLastForgotten);
     return forgotten ? std::max(known, JobId(static_cast<std::uint64_t>(*forgotten) + 1)) : known;
   });

@@ -80,6 +80,17 @@ struct SubmitKey {
   bool operator==(const SubmitKey&) const = default;
 };
 
+// A graph that was taken, and whose tasks become batches one after the other.
+struct KeptGraph {
+  JobId first;
+  std::uint64_t numbers = 1;        // that all of its tasks take
+  std::string user;                 // its owner
+  std::vector<std::uint32_t> ways;  // the one that each task takes
+  std::string request;              // msg::GraphRequest, packed
+
+  bool operator==(const KeptGraph&) const = default;
+};
+
 // An event as it was written: for `count` jobs from `first` on. Numbers ascend.
 struct NumberedEvent {
   std::int64_t number = 0;
@@ -144,6 +155,9 @@ class Journal {
   void add_batch_like(const Batch& batch, JobId same);
   // Adds what a task of a graph has for itself, beside its batch.
   void add_words(JobId task, const TaskWords& words);
+  // Adds a graph; from then on its numbers are given. remove_graph(): all its tasks are batches.
+  void add_graph(const KeptGraph& graph);
+  void remove_graph(JobId first);
   // Adds the same event for `count` jobs as one row. More than one job means a whole batch, `first`
   // being its first.
   void add_event(JobId first, std::uint64_t count, const Event& event);
@@ -290,6 +304,9 @@ class Journal {
   // The grants of children whose job is not INACTIVE.
   Result<std::vector<ChildGrant>> children() const;
   Result<std::vector<std::string>> outbox() const;
+  Result<std::vector<KeptGraph>> graphs() const;  // by their first numbers
+  // The number after the last one below `stop` of which the journal has something; 1: of none.
+  Result<JobId> entered_before(JobId stop) const;
   // Those of the jobs first .. first+count-1 that have words of their own, ascending.
   Result<std::vector<std::pair<JobId, TaskWords>>> words_of(JobId first, std::uint64_t count) const;
   // The batch that a job came with (for a task of a graph, its jobspec is the task's own), the

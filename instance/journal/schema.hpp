@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 // with; the own words of tasks of graphs (job/task_words.hpp), whose batches may share a jobspec;
 // where small tasks' output is in the log; what has become of grants that move (grants/), from the
 // first entry on that kGrantsSince names; packs of older events, by the number of the last event,
-// with the range of their jobs.
+// with the range of their jobs; graphs that are taken and not all of whose tasks are batches yet.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
@@ -73,6 +73,8 @@ CREATE INDEX IF NOT EXISTS event_packs_of_jobs ON event_packs(span, low, high);
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
 CREATE TABLE IF NOT EXISTS grant_entries(number INTEGER PRIMARY KEY, time INTEGER NOT NULL,
                                          entry TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS graphs(first INTEGER PRIMARY KEY, numbers INTEGER NOT NULL, user TEXT NOT NULL,
+                                  ways BLOB NOT NULL, request BLOB NOT NULL) STRICT;
 )";
 
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 5, kJournalSchema};

@@ -9,6 +9,7 @@
 #include "instance/job/task_words.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -114,6 +115,55 @@ void Journal::add_words(JobId task, const TaskWords& words) {
     s.words_in->bind(1, row_of(task));
     s.words_in->bindNoCopy(2, bytes.data(), static_cast<int>(bytes.size()));
     s.run(*s.words_in);
+  });
+}
+
+void Journal::add_graph(const KeptGraph& graph) {
+  auto& s = *state_;
+  s.write([&] {
+    const std::string ways = transport::pack(graph.ways);
+    SQLite::Statement q(s.db, "INSERT INTO graphs VALUES(?,?,?,?,?)");
+    q.bind(1, row_of(graph.first));
+    q.bind(2, static_cast<std::int64_t>(graph.numbers));
+    q.bindNoCopy(3, graph.user);
+    q.bindNoCopy(4, ways.data(), static_cast<int>(ways.size()));
+    q.bindNoCopy(5, graph.request.data(), static_cast<int>(graph.request.size()));
+    q.exec();
+    s.given_up_to(graph.first.value() + graph.numbers);
+  });
+}
+
+void Journal::remove_graph(JobId first) {
+  auto& s = *state_;
+  s.write([&] {
+    SQLite::Statement q(s.db, "DELETE FROM graphs WHERE first = ?");
+    q.bind(1, row_of(first));
+    q.exec();
+  });
+}
+
+Result<std::vector<KeptGraph>> Journal::graphs() const {
+  using All = std::vector<KeptGraph>;
+  return state_->read<All>([&]() -> Result<All> {
+    if (state_->for_reading && !state_->db.tableExists("graphs")) return All();
+    SQLite::Statement q(state_->db,
+                        "SELECT first, numbers, user, ways, request FROM graphs ORDER BY first");
+    All all;
+    while (q.executeStep()) {
+      auto ways = transport::unpack<std::vector<std::uint32_t>>(blob_in(q.getColumn(3)));
+      if (!ways) return fail(Errc::invalid_argument, ways.error().what);
+      all.push_back({id_in(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+                     q.getColumn(2).getString(), std::move(*ways),
+                     std::string(blob_in(q.getColumn(4)))});
+    }
+    return all;
+  });
+}
+
+Result<JobId> Journal::entered_before(JobId stop) const {
+  return state_->read<JobId>([&] {
+    const auto end = number_entered_before(state_->db, row_of(stop));
+    return JobId(static_cast<std::uint64_t>(end));
   });
 }
 

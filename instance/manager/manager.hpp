@@ -22,10 +22,10 @@
 #include "instance/basics/pulse.hpp"
 #include "instance/job/active_job.hpp"
 #include "instance/job/array.hpp"
-#include "instance/job/graph_plan.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/job_counts.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/manager/graph_intake.hpp"
 #include "instance/manager/queue_gates.hpp"
 #include "instance/request/nodes_of_agents.hpp"
 #include "instance/request/submission.hpp"
@@ -150,10 +150,15 @@ class JobManager {
   // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
   Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
                                                       Time now) const;
-  // Takes tasks that wait for each other: all are journalled at once or none; take_more() then
-  // makes the jobs of each next_intake(). Errors: as of submit(), `where` being the place in the
-  // request; a refused request keeps nothing.
-  Result<msg::GraphReply> submit_graph(const msg::GraphRequest& request, Time now);
+  // Tasks that wait for each other are taken all or none, in portions of some milliseconds:
+  // read_graph() until it returns false, take_graph() in the same turn, and enter_graph() until it
+  // returns false; take_more() then makes the jobs of each next_intake(). Nothing is kept before
+  // take_graph(), and what that took outlives the broker. `packed`: the request, as it was read.
+  // Errors: as of submit(), `where` being the place in the request. take_graph(): O(tasks).
+  Result<bool> read_graph(ReadingGraph& graph, Time now);
+  Result<msg::GraphReply> take_graph(ReadingGraph& graph, const std::string& packed, Time now);
+  bool enter_graph(JobId first, Time now);
+  bool all_entered() const { return entering_.empty(); }  // of all graphs
   // The first id of the next submission whose jobs are not all made; nullopt: there is none.
   std::optional<JobId> next_intake() const;
   // Makes some more jobs of the submission that begins with `first`; false: all are made.
@@ -510,10 +515,25 @@ class JobManager {
   bool is_in_intake(JobId id) const;
   Result<Submission> graph_submission(const std::string& jobspec, const msg::GraphSpec& asked,
                                       const std::string& user, Time now) const;
-  Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
-  Status choose_ways(GraphPlan& plan, Time now);
-  std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
-  void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
+  Status ask_about(const GraphPlan& plan, std::size_t place, const TaskWords& words, Time now);
+  JobId asked_as(const GraphPlan& plan, std::size_t place) const;
+  void withdraw(JobId asked, Time now);
+  Status take_way(GraphPlan& plan, std::size_t place, Time now);
+  Status choose_way(GraphPlan& plan, std::size_t place, Time now);
+  Result<std::size_t> take_first(GraphPlan& plan, Time now);
+  Status check_jobs(const GraphPlan& plan) const;
+  Status begin_reading(ReadingGraph& graph) const;
+  void enter_some(EnteringGraph& graph, std::size_t stop, Time now);
+  std::size_t accept_run(GraphPlan& plan, std::size_t begin, std::size_t stop, bool are_known,
+                         Time now);
+  void accept_alone(const GraphPlan& plan, std::size_t place, Time now);
+  Result<Submission> kept_spec(const std::string& jobspec, const msg::GraphSpec& asked,
+                               Time now) const;
+  Result<GraphPlan> kept_plan(const KeptGraph& kept, const std::function<void()>& beat,
+                              Time now) const;
+  Status restore_graphs(const Beginning& beginning, Time now);
+  Status restore_graph(const KeptGraph& kept, const Beginning& beginning, Time now);
+  void give_up_graph(const KeptGraph& kept, JobId next, const Beginning& beginning, Time now);
 
   Journal& journal_;
   static constexpr std::uint16_t kFirstPass = 256;  // jobs
@@ -530,7 +550,8 @@ class JobManager {
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
   std::map<JobId, std::set<JobId>> grants_;
-  std::map<JobId, Intake> intakes_;  // by the first job of each
+  std::map<JobId, Intake> intakes_;          // by the first job of each
+  std::map<JobId, EnteringGraph> entering_;  // by the first number of each
   std::map<JobId, JobArray> arrays_;
   std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()
   std::set<JobId> hungry_;  // arrays of which the scheduler may be given more tasks

@@ -41,6 +41,7 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
     if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)
       enqueue_recovered(*job, now);
   }
+  if (auto restored = restore_graphs(beginning, now); !restored) return restored;
   beginning.at(JobId());
   dirty_ = true;
   return {};

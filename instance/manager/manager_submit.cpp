@@ -282,6 +282,7 @@ bool JobManager::take_more(JobId first, Time now) {
 }
 
 void JobManager::take_all(Time now) {
+  while (!entering_.empty()) enter_graph(entering_.begin()->first, now);
   while (!intakes_.empty()) take_more(intakes_.begin()->first, now);
 }
 

@@ -78,6 +78,9 @@ bool Retention::turn(Time now) {
 bool Retention::forget_some(Time now) {
   const auto inactive = static_cast<std::uint64_t>(jobs_.counts().inactive);
   if ((keep_ == 0 && age_ == 0) || now < not_before_) return false;
+  // Batches of a graph may share the jobspec of an earlier one, and its tasks wait for earlier
+  // ones.
+  if (!jobs_.all_entered() || !jobs_.all_taken()) return false;
   forgets_ = keep_ > 0 && (forgets_ ? inactive > keep_ : inactive > keep_ + keep_ / 10);
   if (!forgets_ && age_ == 0) return false;
   const auto gone = journal_.forget(forgets_ ? inactive - keep_ : 0, kJobsATurn,

@@ -23,6 +23,7 @@ using transport::unpack;
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
 constexpr std::size_t kRangesAtOnce = 200;         // of waiting tasks, in one portion
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
+constexpr const char* kTakesNoMore = "this instance is ending and takes no more jobs";
 
 template <class Reply>
 void answer_later(AfterCommit& after_commit, const transport::Request& request, Reply reply) {
@@ -47,12 +48,11 @@ void JobService::submit(const Request& request) {
   auto ask = unpack<msg::SubmitRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (ask->user.empty()) ask->user = transport::user_of(request.principal());
-  if (hooks_.ending())
-    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
+  if (hooks_.ending()) return request.fail({Errc::busy, kTakesNoMore, {}});
   const auto taken = uses_.jobs.submit(*ask, now());
   if (!taken)
     return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
-  uses_.audit.name_jobs(taken->first_id, taken->count);
+  uses_.audit.name_jobs(uses_.audit.last_asked(), taken->first_id, taken->count);
   if (ask->is_instance) hooks_.instance_submitted(JobId(taken->first_id));
   const JobId first(taken->first_id);
   if (uses_.jobs.all_taken(first)) return answer_later(uses_.after_commit, request, *taken);
@@ -63,26 +63,63 @@ void JobService::submit(const Request& request) {
   });
 }
 
+// What has become of a request for a graph so far.
+struct JobService::TakingGraph {
+  TakingGraph(const Request& asked, GraphReader reader, std::int64_t entry, SharedBytes::Hold hold)
+      : request(asked), audited(entry), reading(std::move(reader)), held(std::move(hold)) {}
+
+  Request request;
+  std::int64_t audited;                // its entry
+  ReadingGraph reading;                // until it is taken
+  std::optional<msg::GraphReply> ids;  // since it is taken
+  SharedBytes::Hold held;
+};
+
 void JobService::submit_graph(const Request& request) {
-  auto ask = unpack<msg::GraphRequest>(request.payload());
-  if (!ask) return request.fail(ask.error());
-  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
-  if (hooks_.ending())
-    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
-  auto taken = uses_.jobs.submit_graph(*ask, now());
-  if (!taken)
-    return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
-  const std::uint64_t first = taken->ids.front(), last = taken->ids.back();
-  uses_.audit.name_jobs(first, last - first + 1);
-  uses_.portions.add(request, [this, request, last, reply = std::move(*taken)] {
-    const auto next = uses_.jobs.next_intake();
-    if (next && next->value() <= last) {
-      uses_.jobs.take_more(*next, now());
-      return true;
-    }
-    answer_later(uses_.after_commit, request, reply);
+  auto reader = GraphReader::begin(request.payload());
+  if (!reader) return request.fail(reader.error());
+  std::string& user = reader->plan().request.user;
+  if (user.empty()) user = transport::user_of(request.principal());
+  auto held = taking_.take(user, request.payload().size() + reader->bytes_of_specs());
+  if (!held)
+    return request.fail(
+        {Errc::busy,
+         fmt::format("graphs of {} are being taken; at most {} MiB of them are at once: try again "
+                     "when they are",
+                     user, kMostTaken >> 20),
+         {}});
+  const auto graph = std::make_shared<TakingGraph>(request, std::move(*reader),
+                                                   uses_.audit.last_asked(), std::move(*held));
+  if (take_some(*graph)) uses_.portions.add(request, [this, graph] { return take_some(*graph); });
+}
+
+// Does a portion of it. False: nothing is left to be done. Who has gone before it was taken asks
+// again if it is wanted.
+bool JobService::take_some(TakingGraph& graph) {
+  const auto refuse = [&](const Error& error) {
+    uses_.after_commit.add([request = graph.request, error] { request.fail(error); });
     return false;
-  });
+  };
+  if (!graph.ids) {
+    if (graph.request.done()) return false;
+    if (hooks_.ending()) return refuse({Errc::busy, kTakesNoMore, {}});
+    const auto more = uses_.jobs.read_graph(graph.reading, now());
+    if (!more) return refuse(more.error());
+    if (*more) return true;
+    auto taken = uses_.jobs.take_graph(graph.reading, graph.request.payload(), now());
+    if (!taken) return refuse(taken.error());
+    uses_.audit.name_jobs(graph.audited, taken->ids.front(),
+                          taken->ids.back() - taken->ids.front() + 1);
+    graph.ids = std::move(*taken);
+  }
+  if (uses_.jobs.enter_graph(JobId(graph.ids->ids.front()), now())) return true;
+  const auto next = uses_.jobs.next_intake();
+  if (next && next->value() <= graph.ids->ids.back()) {
+    uses_.jobs.take_more(*next, now());
+    return true;
+  }
+  answer_later(uses_.after_commit, graph.request, std::move(*graph.ids));
+  return false;
 }
 
 void JobService::extend(const Request& request) {

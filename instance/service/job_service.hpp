@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "instance/basics/clock.hpp"
+#include "instance/basics/shared_bytes.hpp"
 #include "instance/basics/sliced_work.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
@@ -46,6 +47,8 @@ class JobService {
   using Ids = std::vector<std::uint64_t>;
   void submit(const Request& request);
   void submit_graph(const Request& request);
+  struct TakingGraph;
+  bool take_some(TakingGraph& graph);
   void extend(const Request& request);
   void info(const Request& request);
   void cancel(const Request& request);
@@ -61,6 +64,8 @@ class JobService {
   transport::Reactor& reactor_;
   const Uses uses_;
   const Hooks hooks_;
+  static constexpr std::size_t kMostTaken = 256 << 20;  // bytes of graphs of a user, at once
+  SharedBytes taking_{kMostTaken};
 };
 
 }  // namespace holon::instance

@@ -18,6 +18,7 @@
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 #include "transport/codec/codec.hpp"
+#include "transport/codec/parted.hpp"
 
 namespace holon::instance {
 namespace {
@@ -243,8 +244,11 @@ Status Access::narrow_submit(const Request& request, unsigned kinds, const std::
   return {};
 }
 
+// A graph may have a hundred thousand tasks: they stay as they are packed.
 Status Access::narrow_graph(const Request& request, unsigned kinds, const std::string& name) {
-  auto ask = transport::unpack<msg::GraphRequest>(request.payload());
+  auto parted = transport::take_out(request.payload(), "tasks");
+  if (!parted) return tl::unexpected<Error>(parted.error());
+  auto ask = transport::unpack<msg::GraphRequest>(parted->rest);
   if (!ask) return tl::unexpected<Error>(ask.error());
   if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
   if (is_restricted(kinds))
@@ -253,7 +257,8 @@ Status Access::narrow_graph(const Request& request, unsigned kinds, const std::s
       if (auto own = are_own(waited_for(spec.jobspec), name); !own) return own;
     }
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
-  request.rewrite(transport::pack(*ask));
+  parted->rest = transport::take_out(transport::pack(*ask), "tasks")->rest;
+  request.rewrite(transport::put_back(*parted, "tasks"));
   return {};
 }
 

@@ -199,8 +199,8 @@ void Audit::asked(const Request& request, bool passed_on) {
   });
 }
 
-void Audit::name_jobs(std::uint64_t first, std::uint64_t count) {
-  if (last_ != 0) journal_.set_audit_what(last_, jobs_in_words(first, count));
+void Audit::name_jobs(std::int64_t entry, std::uint64_t first, std::uint64_t count) {
+  if (entry != 0) journal_.set_audit_what(entry, jobs_in_words(first, count));
 }
 
 void Audit::refused(const Request& request, const Error& why) {

@@ -23,8 +23,10 @@ class Audit {
   // The request is about to be done, or passed on; its entry says so, and why if it fails.
   // `passed_on`: it came through the instance above. The audit must outlive the request's answer.
   void asked(const transport::Request& request, bool passed_on);
-  // Adds the numbers of its jobs to the entry of the last request.
-  void name_jobs(std::uint64_t first, std::uint64_t count);
+  // The entry of the request that was asked last; 0: it has none.
+  std::int64_t last_asked() const { return last_; }
+  // Adds the numbers of its jobs to the entry of a request.
+  void name_jobs(std::int64_t entry, std::uint64_t first, std::uint64_t count);
   // The request was refused before anything was done.
   void refused(const transport::Request& request, const Error& why);
   // Refusals that an agent tells of are its word alone: one that somebody has taken over could make

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "instance/basics/shared_bytes.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/shared_live.hpp"
@@ -396,6 +397,20 @@ TEST_F(Bounds, TooFewOpenFilesAreSaidBeforeAnythingIsMade) {
   const auto jobs = with_files(6, "HOLON_URI=" + live.uri() + " exec " HOLON_BINARY " jobs");
   EXPECT_GT(jobs.first, 0) << "aborted: " << jobs.second;
   EXPECT_NE(jobs.second.find("(ulimit -n) is 6"), std::string::npos) << jobs.second;
+}
+
+TEST(SharedBytes, AreOfOneUserAndGivenBack) {
+  SharedBytes shared(100);
+  {
+    auto first = shared.take("ada", 60);
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(shared.take("ada", 41));
+    EXPECT_TRUE(shared.take("ada", 40));
+    EXPECT_TRUE(shared.take("bob", 1'000)) << "alone";
+    const SharedBytes::Hold moved = std::move(*first);
+    EXPECT_FALSE(shared.take("ada", 41));
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(shared.take("ada", 90)) << i;
 }
 
 }  // namespace

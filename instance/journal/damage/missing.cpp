@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "instance/basics/text.hpp"
 #include "instance/journal/rows.hpp"
@@ -31,9 +32,22 @@ std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal) {
   return numbers;
 }
 
+// Numbers of tasks of graphs that have not entered yet: they enter in their order.
+std::vector<Numbers> numbers_to_come(SQLite::Database& journal) {
+  std::vector<Numbers> all;
+  if (!journal.tableExists("graphs")) return all;
+  SQLite::Statement q(journal, "SELECT first, first + numbers FROM graphs");
+  while (q.executeStep()) {
+    const std::int64_t first = q.getColumn(0).getInt64(), stop = q.getColumn(1).getInt64();
+    const std::int64_t next = std::max(first, number_entered_before(journal, stop));
+    if (next < stop) all.emplace_back(next, stop);
+  }
+  return all;
+}
+
 // Ascending; with the unused numbers that a repair has noted.
 std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal) {
-  std::vector<Numbers> all;
+  std::vector<Numbers> all = numbers_to_come(journal);
   for (const auto number : numbers_of_reservations(journal)) all.emplace_back(number, number + 1);
   SQLite::Statement q(
       journal, fmt::format("SELECT CAST(substr(key, {}) AS INTEGER), value FROM numbers WHERE key "
@@ -45,6 +59,22 @@ std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal) {
 }
 
 }  // namespace
+
+std::int64_t number_entered_before(SQLite::Database& journal, std::int64_t stop) {
+  std::int64_t end = 1;
+  for (const auto& [table, key, count] : {std::tuple("batches", "first", "count"),
+                                          {"task_ends", "id", "count"},
+                                          {"jobs", "id", "1"},
+                                          {"graph_tasks", "id", "1"}}) {
+    if (!journal.tableExists(table)) continue;
+    SQLite::Statement q(journal, fmt::format("SELECT {1} + {2} FROM {0} WHERE {1} < ? ORDER BY {1} "
+                                             "DESC LIMIT 1",
+                                             table, key, count));
+    q.bind(1, stop);
+    if (q.executeStep()) end = std::max(end, q.getColumn(0).getInt64());
+  }
+  return std::min(end, stop);
+}
 
 void note_unused(SQLite::Database& journal, const Numbers& numbers) {
   write_number(journal, kUnusedNumbers + std::to_string(numbers.first), numbers.second);

@@ -25,6 +25,10 @@ using Numbers = std::pair<std::int64_t, std::int64_t>;
 // has the tables of rows.hpp. O(batches and records). Throws what SQLiteCpp throws.
 std::vector<Numbers> missing_numbers(SQLite::Database& journal);
 
+// The number after the last one below `stop` that a row of a job has; 1: none has. In a damaged
+// journal any of a job's rows may be gone. O(log rows). Throws what SQLiteCpp throws.
+std::int64_t number_entered_before(SQLite::Database& journal, std::int64_t stop);
+
 // "job 7", "jobs 7 to 9".
 std::string name_of_jobs(const Numbers& numbers);
 

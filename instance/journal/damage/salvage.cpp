@@ -54,6 +54,7 @@ constexpr std::array kTables = std::to_array<Table>({
     {"record_bases", "id", 3, true},
     {"event_packs", "last", 8, true},
     {"grant_entries", "number", 3, true},
+    {"graphs", "first", 5, true},
 });
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys from damage to the rows behind it

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <string_view>
+#include <vector>
 
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/ended.hpp"
+#include "instance/job/graph_plan.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/task_words.hpp"
 #include "instance/journal/database_kind.hpp"
@@ -57,6 +59,21 @@ bool is_record(SQLite::Statement& q) {
   return transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))).has_value();
 }
 
+bool is_graph(SQLite::Statement& q) {
+  const auto ways = transport::unpack<std::vector<std::uint32_t>>(bytes_at(q.getColumn(1)));
+  auto reader =
+      GraphReader::begin(bytes_at(q.getColumn(2)), ways.value_or(std::vector<std::uint32_t>()));
+  if (!ways || ways->empty() || !reader) return false;
+  const auto take_any = [](const std::string& jobspec, const msg::GraphSpec& asked) {
+    auto made = kept_submission(jobspec, asked.is_instance);
+    if (made) made->count = asked.count;
+    return made;
+  };
+  Result<bool> more = true;
+  while (more && *more) more = reader->read_some(take_any);
+  return more && reader->plan().numbers == static_cast<std::uint64_t>(q.getColumn(3).getInt64());
+}
+
 bool is_jobspec(SQLite::Statement& q) {
   return resource::parse_jobspec(q.getColumn(1).getString(), resource::kNoJobspecBounds)
       .has_value();
@@ -104,6 +121,9 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal) {
     search.look(
         journal, "graph_tasks", "id, words", "job {}: what it has for itself",
         [](SQLite::Statement& q) { return unpack_words(bytes_at(q.getColumn(1))).has_value(); });
+  if (journal.tableExists("graphs"))
+    search.look(journal, "graphs", "first, ways, request, numbers",
+                "the graph that begins with job {}", is_graph);
   search.look(journal, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
   return std::move(search.found);
 }

@@ -192,6 +192,25 @@ TEST_F(LiveGraphs, TheSameKeyMakesNoMoreJobs) {
   EXPECT_EQ(live.jobs(true, false).size(), 4u);
 }
 
+// Later tasks share the jobspec of earlier ones and wait for them, of which nothing would be left.
+TEST_F(LiveGraphs, NothingIsForgottenWhileOneIsTaken) {
+  const Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=1"});
+  constexpr std::size_t kTasks = 3'000;
+  auto graph = chain_of_tasks(live, kTasks);
+  graph.specs.push_back(graph.specs.front());
+  for (std::size_t i = 0; i < kTasks; ++i) {
+    graph.tasks[i].ways = {static_cast<std::uint32_t>(i % 2)};  // each is a batch
+    graph.tasks[i].command = {"/bin/true"};
+    graph.tasks[i].after.clear();
+    if (i > 0 && i % 100 == 0) graph.tasks[i].after = {{"afterok", 0}};
+  }
+  const auto reply = live.call<msg::GraphReply>("submit.graph", graph);
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  msg::CancelRequest all;
+  all.all = true;
+  ASSERT_TRUE(live.call<msg::CancelReply>("cancel", all));
+}
+
 // The broker dies again and again while they are taken and run: what was answered is all there, and
 // each runs once, behind what it waits for.
 TEST_F(LiveGraphs, AreWholeWhateverTheBrokerDiesOf) {

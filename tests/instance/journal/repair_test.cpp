@@ -19,6 +19,7 @@
 
 #include "instance/job/array.hpp"
 #include "instance/job/ended.hpp"
+#include "instance/job/task_words.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/repair.hpp"
@@ -27,10 +28,12 @@
 #include "instance/journal/instance_id.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
+#include "msg/graph.hpp"
 #include "msg/instance.hpp"
 #include "tests/instance/a_jobspec.hpp"
 #include "tests/instance/journal/damaged_journal.hpp"
 #include "tests/instance/live.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -95,6 +98,77 @@ TEST_F(JournalDamageTest, ADamagedNumberOfTheVersionIsNoEarlierVersion) {
   ASSERT_TRUE(repaired) << to_string(repaired.error());
   EXPECT_THAT(repaired->lost, IsEmpty());
   EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+}
+
+KeptGraph graph_of(std::size_t tasks, JobId first) {
+  msg::GraphRequest request;
+  request.specs = {{testing::a_jobspec(), 1, 16}};
+  for (std::size_t i = 0; i < tasks; ++i) request.tasks.push_back({"t", {0}, {}, {}});
+  return {first, tasks, "ada", std::vector<std::uint32_t>(tasks, 0), transport::pack(request)};
+}
+
+TEST_F(JournalDamageTest, TasksOfAGraphThatAreToComeAreNotMissing) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    add_job(*journal, 1);
+    journal->add_graph(graph_of(5, JobId(2)));
+    add_job(*journal, 2);
+    add_job(*journal, 7);  // submitted while they enter
+    EXPECT_EQ(*journal->entered_before(JobId(7)), JobId(3));
+    EXPECT_EQ(*journal->graphs(), std::vector{graph_of(5, JobId(2))});
+  }
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, IsEmpty());
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  EXPECT_EQ(*journal->graphs(), std::vector{graph_of(5, JobId(2))});
+  journal->remove_graph(JobId(2));
+  EXPECT_TRUE(journal->graphs()->empty());
+}
+
+// The number of an entered task is not given to one that is to come, whichever row of it is left.
+TEST_F(JournalDamageTest, ATaskOfWhichSomethingIsLeftHasEntered) {
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  journal->add_graph(graph_of(5, JobId(2)));
+  journal->add_batch({JobId(2), 1, testing::a_jobspec(), false});
+  journal->add_words(JobId(3), TaskWords{"t", {}, {}});
+  EXPECT_EQ(*journal->entered_before(JobId(7)), JobId(4));
+  journal->add_ended_tasks({JobId(5), 9, ""}, "COMPLETED");
+  EXPECT_EQ(*journal->entered_before(JobId(7)), JobId(7)) << "none has entered behind the graph";
+}
+
+TEST_F(JournalDamageTest, AGraphKeepsItsNumbers) {
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  journal->add_graph(graph_of(5, JobId(2)));
+  ASSERT_TRUE(journal->commit());
+  EXPECT_EQ(*journal->next_id(), JobId(7));
+}
+
+TEST_F(JournalDamageTest, ADamagedGraphIsNamedAndItsTasksHaveRecords) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    add_job(*journal, 1);
+    auto graph = graph_of(3, JobId(2));
+    graph.ways = {0, 7, 0};  // there is one spec
+    journal->add_graph(graph);
+    add_job(*journal, 5);
+    graph = graph_of(3, JobId(6));
+    graph.numbers = 2;
+    journal->add_graph(graph);
+    add_job(*journal, 8);
+  }
+  const auto found = check_journal(dir_)->damage;
+  EXPECT_THAT(found, Contains("the graph that begins with job 2"));
+  EXPECT_THAT(found, Contains("the graph that begins with job 6"));
+  ASSERT_TRUE(repair_journal(dir_, 12'345));
+  EXPECT_TRUE(open()->graphs()->empty());
+  EXPECT_THAT(reason_of(4), HasSubstr("lost"));
 }
 
 TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {

@@ -52,7 +52,7 @@ struct Noted final : Outside {
 // One broker's: what is on disk, and all that is made from it.
 struct Life {
   Life(const std::string& file, const std::string& shape, const std::vector<std::uint32_t>& agents,
-       const config::Config& conf, Time& time)
+       const config::Config& conf, Time& time, const Beginning& beginning)
       : config(conf),
         journal(std::move(*Journal::open(file, Journal::Sync::normal, Journal::OnDamage::repair))),
         clock("boot",
@@ -66,7 +66,7 @@ struct Life {
         nodes_of_agents(store.graph(), agents),
         jobs(journal, clock, scheduler, gates, store, nodes_of_agents, outside, config, "/",
              "/out") {
-    EXPECT_TRUE(jobs.recover({}, time));
+    EXPECT_TRUE(jobs.recover(beginning, time));
   }
   qmanager::SchedulerConfig settings() const {
     auto how = config.scheduler;
@@ -102,13 +102,15 @@ class ManagerScene : public ::testing::Test {
     shape_ = shape;
     agents_ = std::move(agents);
     life_.reset();
-    std::filesystem::remove_all(dir_ + "/journal.db");
+    for (const auto& kept : std::filesystem::directory_iterator(dir_))
+      std::filesystem::remove_all(kept);
     crash();
   }
   // What was not committed is gone, and another broker begins.
-  void crash() {
+  void crash(const Beginning& beginning = {}) {
     life_.reset();
-    life_ = std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, config_, time_);
+    life_ =
+        std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, config_, time_, beginning);
   }
   JobManager& jobs() { return life_->jobs; }
   std::vector<std::string> told() { return life_->outside.take(); }
