@@ -157,6 +157,11 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.grant_idle, duration(v)); }},
     {"grant.hold", kDuration, "1m",
      [](Config& c, const Value& v) { return store(c.grant_hold, duration(v)); }},
+    {"grant.fence-timeout", "0 for never, or a duration of 1s and more", "0",
+     [](Config& c, const Value& v) {
+       const auto length = duration(v);
+       return store(c.grant_fence, length == 0 ? length : within(length, 1'000, kTimeMax));
+     }},
     {"job.mpi", "auto, pmi1, pmi2, pmix or none", "auto",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));

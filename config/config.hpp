@@ -70,7 +70,9 @@ struct Config {
   std::int64_t grant_max = 0;    // cores, up to which the one above is asked for more; 0: never
   Duration grant_idle = 30'000;  // ms, after which extra cores without a job go back
   Duration grant_hold = 60'000;  // ms that children keep what they have got by themselves
-  Duration idle_timeout = 0;     // an instance without an initial program ends; 0: never
+  Duration grant_fence =
+      0;  // ms without a word of a child until what is overdue is taken; 0: never
+  Duration idle_timeout = 0;  // an instance without an initial program ends; 0: never
   Sync sync = Sync::normal;
   std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
   Duration keep_age =

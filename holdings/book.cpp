@@ -89,7 +89,8 @@ Holding brought_by(const Extend& extend, Peer peer, State state) {
           .state = state,
           .epoch = extend.from + 1,
           .why = {},
-          .notice = extend.notice};
+          .notice = extend.notice,
+          .fence = extend.fence};
 }
 
 // A loan is over for what has come again.
@@ -253,21 +254,29 @@ struct Applying {
   Status operator()(const entry::Raised& e) {
     Link& link = book.links[e.child];
     if (e.epoch < link.epoch + 2) return wrong_entry("a fence that a delta in flight could reach");
+    const Units all = units_of(link), taken = e.units.empty() ? all : e.units;
+    if (!has_all(all, taken)) return wrong_entry("a fence around units that are not held");
+    // An answer to the offer would start from an epoch that is over.
+    if (link.extending && !has_all(taken, link.extending->units))
+      return wrong_entry("a fence that leaves out what is offered");
     link.epoch = link.fence = e.epoch;
-    change(link.holdings, units_of(link), State::lost, e.why);
+    change(link.holdings, taken, State::lost, e.why);
+    if (link.extending && link.extending->answers != 0)
+      keep_answer(link, link.extending->answers, No{link.extending->answers, e.why, "", false});
     link.extending.reset();
-    link.recalls.clear();
-    link.loans.clear();
+    close_recalls(link, taken);
+    if (taken == all) link.loans.clear();
     return {};
   }
   Status operator()(const entry::Learned& e) {
     if (e.epoch <= up().epoch) return wrong_entry("a fence that is known");
-    const Units taken = units_of(up());
+    const Units taken = without(units_of(up()), e.keeps);
     up().epoch = e.epoch;
-    up().holdings.clear();
-    up().recalls.clear();
-    up().loans.clear();
+    if (up().releasing) change(up().holdings, up().releasing->units, State::draining);
     up().releasing.reset();
+    cut(up().holdings, taken);
+    close_recalls(up(), taken);
+    if (e.keeps.empty()) up().loans.clear();
     book.busy = without(book.busy, taken);
     return {};
   }
@@ -353,6 +362,14 @@ Time until_of(const Book& book, const Units& units) {
   for (const Holding& holding : link_to(book, kParent).holdings)
     if (!have_none_in_common(holding.units, units)) first = std::min(first, holding.until);
   return first;
+}
+
+Duration fence_of(const Book& book, const Units& units) {
+  Duration least = 0;
+  for (const Holding& holding : link_to(book, kParent).holdings)
+    if (holding.fence > 0 && !have_none_in_common(holding.units, units))
+      least = least == 0 ? holding.fence : std::min(least, holding.fence);
+  return least;
 }
 
 Units in_hand(const Link& link) {

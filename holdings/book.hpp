@@ -111,9 +111,11 @@ struct Raised {  // the fence before a child
   Peer child;
   Epoch epoch = 0;
   std::string why{};
+  Units units{};  // that it takes, with all that is offered; none: all that the child holds
 };
 struct Learned {  // that the parent has fenced this instance
   Epoch epoch = 0;
+  Units keeps{};
 };
 struct Gone {  // nothing of the child is left on these units
   Peer child;
@@ -161,6 +163,8 @@ Units given_by(const Book& book);
 Units free_in(const Book& book);
 // When the first of these units must be back; kTimeMax: never.
 Time until_of(const Book& book, const Units& units);
+// After how long without a word the first of these units may be fenced; 0: none of them ever.
+Duration fence_of(const Book& book, const Units& units);
 // Held, asked back or not: the units that are neither in flight nor lost.
 Units in_hand(const Link& link);
 // Does the other recall ask for as much at least: its units among them, and harder, or as hard and

@@ -42,6 +42,9 @@ Result<Turn> extend(const Book& book, Peer child, Extend wanted) {
     return not_so("they are held for less long", wanted.units);
   if (wanted.notice > notice_of(book, wanted.units))
     return not_so("they are held with a shorter notice", wanted.units);
+  if (const Duration most = fence_of(book, wanted.units);
+      most > 0 && (wanted.fence == 0 || wanted.fence > most))
+    return not_so("they may be fenced sooner", wanted.units);
   wanted.op = book.last_op + 1;
   wanted.from = link.epoch;
   return Turn{{entry::Offered{child, wanted}}, {{child, wanted}}, {}};
@@ -57,9 +60,18 @@ Result<Turn> recall(const Book& book, Peer child, Recall wanted) {
   return Turn{{entry::AskedBack{child, wanted}}, {{child, wanted}}, {}};
 }
 
-Turn fence(const Book& book, Peer child, const std::string& why) {
-  const Epoch epoch = link_to(book, child).epoch + 2;
-  return {{entry::Raised{child, epoch, why}}, {{child, Fenced{epoch, why}}}, {}};
+Turn fence(const Book& book, Peer child, const std::string& why, const Units& units) {
+  const Link& link = link_to(book, child);
+  entry::Raised raised{child, link.epoch + 2, why, units};
+  if (!units.empty() && link.extending) raised.units = all_of(units, link.extending->units);
+  Turn turn{{raised}, {}, {}};
+  if (const auto after = commit(book, turn))
+    turn.sent.push_back({child, fenced(link_to(*after, child), why)});
+  return turn;
+}
+
+Fenced fenced(const Link& link, const std::string& why) {
+  return {link.fence, why, in_hand(link)};
 }
 
 Result<Turn> gone(const Book& book, Peer child, const Units& units) {

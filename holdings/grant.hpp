@@ -44,15 +44,18 @@ Result<Book> commit(const Book& book, const Turn& turn);
 
 // ---- what a parent decides. Errors of all: busy (a delta is in flight), invalid_argument.
 
-// Gives units that are free. `op` and `from` of `wanted` are filled in. until and notice must nest:
-// no later and no longer than those of the units themselves.
+// Gives units that are free. `op` and `from` of `wanted` are filled in. until, notice and fence
+// must nest: no later and no longer than those of the units themselves.
 Result<Turn> extend(const Book& book, Peer child, Extend wanted);
 // Asks for units back. REQUIRES nothing of the child: it answers with `will` at once. Units that
 // are asked back already may be asked for again, sooner or harder; nothing happens if an open
 // recall says as much.
 Result<Turn> recall(const Book& book, Peer child, Recall wanted);
-// Takes all that a child beyond reach holds. The units are free only once they are gone().
-Turn fence(const Book& book, Peer child, const std::string& why);
+// Takes these units from a child beyond reach, with all that is offered to it; none: all that it
+// holds. They are free only once they are gone(). What is not taken the child keeps.
+Turn fence(const Book& book, Peer child, const std::string& why, const Units& units = {});
+// What a child that shows an epoch before its fence is told.
+Fenced fenced(const Link& link, const std::string& why);
 // The instance's own agents have seen that no process of the child is left on the units.
 Result<Turn> gone(const Book& book, Peer child, const Units& units);
 // A child begins, with what it owns from the start.

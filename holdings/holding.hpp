@@ -53,6 +53,9 @@ struct Holding {
   Epoch epoch = 0;      // of the change that brought it
   std::string why{};    // why it is asked back or lost, for people
   Duration notice = 0;  // how long before it must be back the holder is told
+  // After how long without a word of the holder it may be taken by a fence; 0: never. A holder that
+  // has had no word for half of it uses it for nothing new.
+  Duration fence = 0;
 
   bool operator==(const Holding&) const = default;
 };

@@ -86,8 +86,9 @@ struct Extend {
   Source source = Source::extra;
   Time until = kTimeMax;
   Duration notice = 0;
-  Op answers = 0;    // the ask's op; 0: none was asked
-  Units replaces{};  // of a spare: the units that are no longer the child's
+  Op answers = 0;      // the ask's op; 0: none was asked
+  Units replaces{};    // of a spare: the units that are no longer the child's
+  Duration fence = 0;  // Holding::fence
   bool operator==(const Extend&) const = default;
 };
 struct Taken {
@@ -136,10 +137,11 @@ struct Lease {
   Time until = kTimeMax;
   bool operator==(const Lease&) const = default;
 };
-// What the child held up to `epoch` was taken from it.
+// What the child held up to `epoch` was taken from it, but for what it keeps.
 struct Fenced {
   Epoch epoch = 0;
   std::string why{};
+  Units keeps{};
   bool operator==(const Fenced&) const = default;
 };
 struct Welcome {

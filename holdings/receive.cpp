@@ -8,6 +8,8 @@ namespace holon::holdings {
 
 namespace {
 
+constexpr const char* kBeyondReach = "it was out of reach for too long";
+
 // A message to the child, from its parent.
 struct FromParent {
   const Book& book;
@@ -83,19 +85,20 @@ struct FromParent {
     turn.heard = m;
     return turn;
   }
-  // All is gone, and with it what children of this instance had of it.
+  // It is gone, and with it what children of this instance had of it.
   Turn operator()(const Fenced& m) const {
     if (m.epoch <= up.epoch) return {};
     Turn turn;
     turn.heard = m;
     for (const auto& [child, link] : book.links) {
-      if (child == kParent || link.holdings.empty()) continue;
-      const Turn fencing = fence(book, child, m.why);
+      const Units taken = without(units_of(link), m.keeps);
+      if (child == kParent || taken.empty()) continue;
+      const Turn fencing = fence(book, child, m.why, taken);
       turn.entries.push_back(fencing.entries.front());
-      turn.entries.push_back(entry::Gone{child, units_of(link)});
+      turn.entries.push_back(entry::Gone{child, taken});
       turn.sent.push_back(fencing.sent.front());
     }
-    turn.entries.push_back(entry::Learned{m.epoch});
+    turn.entries.push_back(entry::Learned{m.epoch, m.keeps});
     turn.sent.push_back({kParent, Hello{m.epoch}});  // what was offered since comes again
     return turn;
   }
@@ -120,8 +123,7 @@ struct FromChild {
     return {{}, {}, m};
   }
   Turn operator()(const Hello& m) const {
-    if (m.epoch < link.fence)
-      return {{}, {{child, Fenced{link.fence, "it was beyond reach for too long"}}}, {}};
+    if (m.epoch < link.fence) return {{}, {{child, fenced(link, kBeyondReach)}}, {}};
     Turn turn;
     turn.heard = m;
     turn.sent.push_back({child, Welcome{link.epoch}});
@@ -148,8 +150,7 @@ struct FromChild {
   }
   Turn operator()(const Release& m) const {
     if (const Kept* kept = kept_answer(link, m.op)) return {{}, {{child, kept->answer}}, {}};
-    if (m.from < link.fence)
-      return {{}, {{child, Fenced{link.fence, "it was beyond reach for too long"}}}, {}};
+    if (m.from < link.fence) return {{}, {{child, fenced(link, kBeyondReach)}}, {}};
     // The child has settled an extend of which the answer is still to come. The release would fit
     // once it is there: a copy of it that comes then must not be taken, so the answer is kept.
     if (link.extending && m.from == link.epoch + 1)

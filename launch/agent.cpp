@@ -31,6 +31,7 @@
 #include "launch/tracking/cores.hpp"
 #include "launch/tracking/leftovers.hpp"
 #include "launch/tracking/lineage.hpp"
+#include "launch/tracking/taken_units.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 
@@ -270,17 +271,25 @@ class Agent::Impl {
     table.add("agent.output", [this](const Request& request) { jobs_.follow(request); });
     table.add("agent.input", [this](const Request& request) { jobs_.take_input(request); });
     table.add("agent.cores", [this](const Request& request) { find_on_cores(request); });
+    table.add("agent.take", [this](const Request& request) { take_units(request); });
     table.add("agent.capture", [this](const Request& request) { captures_.run(request); });
     client_->on_request(table);
   }
 
   void find_on_cores(const Request& request) {
     const auto ask = unpack<msg::CoresRequest>(request.payload());
-    if (!ask) return request.fail(ask.error());
-    const auto cores = Idset::parse(ask->cores);
+    const auto cores = ask ? Idset::parse(ask->cores) : tl::unexpected<Error>(ask.error());
     if (!cores) return request.fail(cores.error());
     const auto found = processes_on_cores(jobs_.node(), jobs_.prefix(), ask->job, *cores);
     found ? request.reply(pack(msg::CoresReply{*found})) : request.fail(found.error());
+  }
+
+  void take_units(const Request& request) {
+    const auto ask = unpack<msg::TakeRequest>(request.payload());
+    const auto taken = ask ? taken_units(*ask) : tl::unexpected<Error>(ask.error());
+    if (!taken) return request.fail(taken.error());
+    const auto found = processes_.end_on_taken_units(jobs_.node(), jobs_.prefix(), *taken);
+    found ? request.reply(pack(msg::TakeReply{*found})) : request.fail(found.error());
   }
 
   void start(const Request& request) {

@@ -175,6 +175,10 @@ void Job::go_on() {
 }
 
 bool Job::start_tasks() {
+  if (spec_.start_by != 0 && context_.reactor.now() >= spec_.start_by) {
+    give_up({126, "what it was to run on may have been taken from its instance", false}, "late");
+    return false;
+  }
   keep_to_memory();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
@@ -325,8 +329,8 @@ void Job::done_opening() {
 }
 
 // The loop reports the job's end, after the caller has put the job into its table.
-void Job::give_up(SpawnError why) {
-  reason_ = "exec";
+void Job::give_up(SpawnError why, const char* reason) {
+  reason_ = reason;
   what_ = std::move(why.what);
   exec_code_ = why.exit_code;
   is_denied_ = why.denied;

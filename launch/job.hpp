@@ -112,7 +112,7 @@ class Job {
   Hook::What hook(std::string name, const std::string& line) const;
   void enter_fence(std::string put);
   void done_opening();
-  void give_up(SpawnError why);
+  void give_up(SpawnError why, const char* reason = "exec");
   void on_exit(Task& task, const transport::ChildExit& exit);
   void abort(int code, const std::string& why);
   void plan_warning(Duration left);

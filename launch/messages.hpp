@@ -63,6 +63,8 @@ struct Finished {
                        // counted on it (see what); exit_code is its own
                        // memory: its tasks have used more than Start::memory (see what)
                        // orphaned: no broker for the whole orphan timeout
+                       // late: Start::start_by was over before its tasks could start: it may be
+                       // started again
   std::string what;    // exec: which step, on what, with the system's words; abort: who, why
   std::int32_t exit_code =
       0;  // the highest of all tasks: 0..255, 128+signal; 127 command not found, 126 not startable
@@ -273,13 +275,16 @@ struct Start {
   bool own_output = true, own_error = true;
   // Only for the task: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
+  // By the agent's clock: its tasks start before that or never, for what they run on may be taken
+  // from the instance then; 0: whenever they can.
+  std::int64_t start_by = 0;
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, attempt, path, program, tasks, ntasks, nnodes, node_index,
                                 nodelist, node_tasks, cores, gpus, hides_gpus, bind, input,
                                 input_tasks, output, error, truncate, in_slot, slurm_names, label,
                                 output_limit, limit, grace, warn_signal, warn_before, prolog,
                                 epilog, hook_timeout, rlimits, file_mask, memory, kill_on_bad_exit,
                                 mpi, part_tasks, dealt, part, env, user, own_output, own_error,
-                                secrets)
+                                secrets, start_by)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; the reports tell

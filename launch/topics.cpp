@@ -7,6 +7,7 @@
 #include "launch/remote/refusal_notes.hpp"
 #include "launch/remote/vouch.hpp"
 #include "launch/tracking/cores.hpp"
+#include "launch/tracking/taken_units.hpp"
 
 namespace holon::launch {
 namespace {
@@ -38,6 +39,7 @@ constexpr std::array kTopicRows = {
     topic<msg::InputRequest, msg::InputReply>("agent.input", kOfAgents),
     topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture", kOfAgents),
     topic<msg::CoresRequest, msg::CoresReply>("agent.cores", kOfAgents),
+    topic<msg::TakeRequest, msg::TakeReply>("agent.take", kOfAgents),
     topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown", kOfAgents),
 };
 

@@ -125,6 +125,18 @@ struct GrantHistory {
   HOLON_FIELDS(events)
 };
 
+// "grant.pulse", from a child that has something which may be fenced: it is there. The answer
+// counts from when the child asked: so long may it go by what it has.
+struct GrantPulse {
+  std::uint64_t epoch = 0;  // of what it has
+  HOLON_FIELDS(epoch)
+};
+struct GrantPulseReply {
+  bool is_sure = false;    // nothing of that epoch was taken from it
+  std::int64_t left = -1;  // ms for which the instance above is sure of its own; negative: always
+  HOLON_FIELDS(is_sure, left)
+};
+
 // "grant" (both ways between parent and child): one message of holdings/, with times as ms from
 // when it was sent; answered with Empty once journalled.
 struct GrantMessage {

@@ -83,6 +83,7 @@ constexpr std::array kTopicRows = {
     topic<GrantWait, GrantReply>("grant.wait", kOperatorsAsk),
     topic<GrantExplain, GrantExplained>("grant.explain", kOperatorsAsk),
     topic<GrantCould, GrantChance>("grant.could", kChildrenSay),
+    topic<GrantPulse, GrantPulseReply>("grant.pulse", kChildrenSay),
     topic<GrantRelease, Empty>("grant.release", kOperatorsChange),
     topic<GrantRecall, Empty>("grant.recall", kOperatorsChange),
     topic<GrantHistoryRequest, GrantHistory>("grant.history", kOperatorsAsk),

@@ -122,13 +122,14 @@ bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
 }
 
 // No running job is ended by a return, but for a recall that says so, of its instance or of one
-// above, and where it ran on a whole node whose agent is lost, or which leaves.
+// above, where it ran on a whole node whose agent is lost, or which leaves, and by a fence.
 void Checks::ended_for_return(const msg::JobRecord& record) {
   if (!was_ended_for_return(record)) return;
   if (ran_on_one_of(record, hosts_lost_by(record.reason))) return;
   machine_.history.note("job {} was ended: {}", record.path, record.reason);
   std::string above = record.path;
-  while (!above.empty() && !ended_below_.contains(above)) above.resize(above.rfind('/'));
+  while (!above.empty() && !ended_below_.contains(above) && !machine_.tasks.was_fenced(above))
+    above.resize(above.rfind('/'));
   if (above.empty())
     machine_.history.violation("job {} was ended, and nobody has recalled that: {}", record.path,
                                record.reason);

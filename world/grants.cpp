@@ -41,6 +41,8 @@ Instance* World::some_child() {
 void World::move_grant() {
   Instance* const child = some_child();
   if (child == nullptr) return;
+  if (fence_ > 0 && !extra_of(*child).empty() && machine_.dice.one_in(2))
+    return recall_grant(*child);
   switch (machine_.dice.between(1, 20)) {
     case 1:
     case 2:
@@ -133,6 +135,30 @@ void World::recall_grant(const Instance& child) {
                  machine_.history.note("{} is to give back what is not its own{}", path,
                                        kill ? ", and what runs there ends" : "");
              });
+  if (has_faults_ && fence_ > 0 && !dice.one_in(4)) lose_sight_of(child.path());
+}
+
+// A child is out of reach as something is recalled, for longer than its parent waits or not; or its
+// parent dies while it takes that back.
+void World::lose_sight_of(const std::string& child) {
+  auto& dice = machine_.dice;
+  const auto how = dice.between(1, 5);
+  const Micros lasts = dice.between(fence_, 3 * fence_ + 4'000) * kMs;
+  machine_.timeline.after(dice.between(0, 60) * kMs, [this, child, how, lasts] {
+    Instance* const below = find(child);
+    if (calm_ || below == nullptr || below->broker() == nullptr) return;
+    if (how <= 3) {
+      machine_.history.note("the broker of {} stands still for {} ms", child, lasts / kMs);
+      return below->broker()->stall(lasts);
+    }
+    machine_.wires.hold_of(*below->broker(), below->parent_uri(), lasts);
+  });
+  if (!dice.one_in(3)) return;
+  machine_.timeline.after(dice.between(fence_ / 2, 2 * fence_ + 500) * kMs, [this, child] {
+    Instance* const below = find(child);
+    Instance* const above = below == nullptr ? nullptr : parent_of(*below);
+    if (!calm_ && above != nullptr) kill_broker(*above);
+  });
 }
 
 // A user of the parent cancels the job that holds it.

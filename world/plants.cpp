@@ -100,6 +100,11 @@ const std::vector<PlantInfo>& all_plants() {
        "what a child has given back comes once more, and nobody has lent it", 16, 7},
       {Plant::forgotten_loan, "forgotten-loan",
        "what has become of grants is gone with the broker that knew it", 3, 7},
+      {Plant::unproved_fence, "unproved-fence",
+       "an agent says that nothing is left on units that it was told to clear, and has not looked",
+       53, 10},
+      {Plant::ignored_fence, "ignored-fence",
+       "a child that was fenced is told that nothing was taken from it", 149, 10},
   };
   return kPlants;
 }

@@ -64,6 +64,8 @@ enum class Plant {
   early_release,
   stale_extend,
   forgotten_loan,
+  unproved_fence,
+  ignored_fence,
 };
 
 struct PlantInfo {

@@ -204,6 +204,7 @@ std::vector<std::string> World::conf() {
       "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
       "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
   if (machine_.edition >= 8) all.push_back(fmt::format("grant.hold={}ms", hold_));
+  if (fence_ > 0) all.push_back(fmt::format("grant.fence-timeout={}ms", fence_));
   if (preempt_mode_.empty()) return all;
   const bool forgets = machine_.planted(Plant::forgotten_rerun);
   all.insert(all.end(), {"queue.default=batch", "queues.batch.preemptible=false",

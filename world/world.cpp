@@ -46,6 +46,7 @@ World::World(std::uint64_t seed, Plant plant, int edition, const std::string& di
   changes_policies_ = seed % 4 == 0;
   has_rivals_ = edition >= 8 && seed % 4 == 1;
   hold_ = static_cast<std::int64_t>(seed % 5) * 400;
+  if (edition >= 10) fence_ = static_cast<std::int64_t>(seed / 4 % 4) * 1'000;
   if (has_hosts_) choose_hosts();
   has_machines_ = has_hosts_ && edition >= 2 && machine_.dice.one_in(2);
   if (has_machines_) begin_machines();

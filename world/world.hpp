@@ -39,7 +39,8 @@ struct Outcome {
 // 7  children that ask for more and give it back, and parents that recall it
 // 8  what children have got by themselves goes to who waits for it
 // 9  children on hosts that ask for whole hosts
-inline constexpr int kEdition = 9;
+// 10 children that are out of reach as something is recalled, and are fenced
+inline constexpr int kEdition = 10;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -105,6 +106,7 @@ class World final : public Instances {
   void fail_as_it_ends(const std::string& child, double limit);
   void release_grant(Instance& child);
   void recall_grant(const Instance& child);
+  void lose_sight_of(const std::string& child);
   void cancel_grant(const Instance& child);
   std::string jobspec_of(const Ask& ask) const;
   void submit(Instance& instance, const Ask& ask);
@@ -240,6 +242,7 @@ class World final : public Instances {
   std::string preempt_mode_;       // of the queue "urgent" of all instances; "": there is none
   bool changes_policies_ = false;  // of the root's queue, while jobs wait
   std::int64_t hold_ = 0;          // ms: grant.hold of all instances
+  std::int64_t fence_ = 0;         // ms: grant.fence-timeout of all instances
   bool has_rivals_ = false;        // elastic children have most of the work
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_gpus_ = false;   // beside the cores

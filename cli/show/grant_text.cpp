@@ -52,6 +52,9 @@ class EventText {
     if (name == "returned")
       return fmt::format("{} gave {} back", child(), units(what_.at("release")));
     if (name == "gone") return fmt::format("{} has left {}", child(), units(what_));
+    if (name == "raised" && what_.contains("units"))
+      return fmt::format("{} was fenced, and {} taken from it{}", child(), units(what_),
+                         because(what_));
     if (name == "raised") return fmt::format("{} was fenced{}", child(), because(what_));
     if (name == "over") return fmt::format("{} is over", child());
     return "";

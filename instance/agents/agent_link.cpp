@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <sstream>
@@ -145,11 +146,16 @@ lm::StartRequest AgentLink::start_request() {
   lm::StartRequest request;
   std::unordered_map<const Submission*, std::uint32_t> programs;
   std::size_t bytes = 0;
-  while (!to_start_.empty() && bytes < kEnoughToSend) {
-    const JobId id = *to_start_.begin();
-    to_start_.erase(to_start_.begin());
+  for (auto next = to_start_.begin(); next != to_start_.end() && bytes < kEnoughToSend;) {
+    const JobId id = *next;
     const ActiveJob* job = jobs_.find(id);
-    if (job == nullptr || next_step(job->life, rank_) != Step::start) continue;
+    const bool starts = job != nullptr && next_step(job->life, rank_) == Step::start;
+    if (starts && !may_start(*job)) {
+      ++next;
+      continue;
+    }
+    next = to_start_.erase(next);
+    if (!starts) continue;
     const auto [known, fresh] = programs.emplace(
         job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
     if (fresh) bytes += size_of_start(request.programs.emplace_back(program_for(*job)));
@@ -159,9 +165,15 @@ lm::StartRequest AgentLink::start_request() {
   return request;
 }
 
-void AgentLink::send_some() {
+// What a job is to run on may have been taken: its start waits until the instance above is heard.
+bool AgentLink::may_start(const ActiveJob& job) const {
+  const Time sure = settings_.sure_until(job);
+  return sure == kTimeMax || (sure > ground_.reactor.now() && lead_.has_value());
+}
+
+bool AgentLink::send_some() {
   const auto request = start_request();
-  if (request.jobs.empty()) return;
+  if (request.jobs.empty()) return false;
   std::vector<JobId> ids;
   for (const auto& start : request.jobs) ids.emplace_back(start.job);
   ground_.server.call(
@@ -176,11 +188,13 @@ void AgentLink::send_some() {
               id, rank_,
               {"exec", "the agent refused: " + answer.error().what, {127 << 8, 0, 0}, now}, now);
       });
+  return true;
 }
 
 void AgentLink::flush() {
   if (!connected()) return;
-  while (!to_start_.empty()) send_some();
+  while (send_some()) {
+  }
   if (!to_kill_.empty()) {
     lm::KillRequest kill;
     for (const JobId id : to_kill_) kill.jobs.push_back(id.value());
@@ -228,6 +242,17 @@ void AgentLink::find_on_cores(JobId job, const Idset& cores,
                         const auto found = transport::unpack<lm::CoresReply>(*answer);
                         if (!found) return done(tl::unexpected(found.error()));
                         done(found->pids);
+                      });
+}
+
+void AgentLink::take_units(const lm::TakeRequest& what,
+                           std::function<void(const Result<std::uint64_t>&)> done) {
+  ground_.server.call(peer_, {"agent.take", transport::pack(what), "", 30'000},
+                      [done = std::move(done)](const Result<std::string>& answer) {
+                        if (!answer) return done(tl::unexpected(answer.error()));
+                        const auto told = transport::unpack<lm::TakeReply>(*answer);
+                        if (!told) return done(tl::unexpected(told.error()));
+                        done(told->found);
                       });
 }
 
@@ -316,8 +341,33 @@ void AgentLink::keep_output(const lm::Finished& f, bool is_news, lm::Reported& r
   reply.to_files.push_back(f.job);
 }
 
+// The start came too late, and nothing was started.
+void AgentLink::start_again(JobId id, Time now) {
+  const ActiveJob* const job = jobs_.find(id);
+  if (job == nullptr) return;
+  const Step next = next_step(job->life, rank_);
+  if (next == Step::kill) {
+    to_kill_.erase(id);
+    return jobs_.never_started(id, rank_, now);
+  }
+  sent_.erase(id);
+  if (next == Step::start) start_tasks(*job);
+}
+
+// Whoever takes units by force kills what runs there, or tells the agent on a whole node to stop,
+// and only then says so.
+bool AgentLink::may_have_been_taken(const ActiveJob& job, const lm::Finished& f) const {
+  const bool was_killed = std::any_of(f.tasks.begin(), f.tasks.end(), [](const auto& task) {
+    return task.started && WIFSIGNALED(task.status) && WTERMSIG(task.status) == SIGKILL;
+  });
+  const bool is_by_others = (was_killed && (f.reason == "exit" || f.reason == "abort")) ||
+                            (f.reason == "killed" && !killed_.contains(job.id));
+  return is_by_others && settings_.sure_until(job) <= ground_.reactor.now();
+}
+
 void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Reported& reply) {
   if (is_past(f.job, f.attempt)) return keep_output(f, false, reply);
+  if (f.reason == "late") return start_again(JobId(f.job), now);
   TasksEnded ended{
       f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, {f.t_finish, told}, now)};
   for (const auto& task : f.tasks) {
@@ -326,6 +376,10 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Re
   }
   ended.finish.max_rss_kb = std::max(ended.finish.max_rss_kb, f.memory_kb);
   const ActiveJob* const job = jobs_.find(JobId(f.job));
+  if (job != nullptr && may_have_been_taken(*job, f)) {
+    ended.reason = "lost";
+    ended.what = "what it ran on went back to the instance above: that was out of reach";
+  }
   const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
   // That it had started was told to a broker that could not write it down.
   if (is_news && f.t_start > 0)

@@ -23,6 +23,7 @@
 #include "instance/manager/manager.hpp"
 #include "instance/output/output_log.hpp"
 #include "launch/messages.hpp"
+#include "launch/tracking/taken_units.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::resource {
@@ -45,6 +46,9 @@ struct TaskSettings {
   bool keep_memory = true;           // tasks are kept to the memory they asked for
   bool is_one_machine = true;        // all agents are on the broker's machine
   Duration instance_grace = 30'000;  // for a child instance, which must end its jobs first
+  // Until when what the job runs on is surely this instance's own, by instance time; kTimeMax: for
+  // as long as it has it (grants/reach.hpp).
+  std::function<Time(const ActiveJob&)> sure_until = [](const ActiveJob&) { return kTimeMax; };
   // Counts the changes of what this instance has from above; 0: there were none.
   std::function<std::uint64_t()> grant_epoch = [] { return std::uint64_t{0}; };
   // The secret that a child instance shows first, the same at each call; journalled.
@@ -128,6 +132,10 @@ class AgentLink {
   // connected().
   void find_on_cores(JobId job, const Idset& cores,
                      std::function<void(const Result<std::vector<std::int64_t>>&)> done);
+  // Has the agent end what jobs of this child run on units that are taken from it; `done` with how
+  // many processes there were. REQUIRES: connected().
+  void take_units(const launch::msg::TakeRequest& what,
+                  std::function<void(const Result<std::uint64_t>&)> done);
   // Has the agent run a program that is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);
@@ -177,11 +185,14 @@ class AgentLink {
   ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;
   const ActiveJob* grant_of_part(const ActiveJob& job) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
+  bool may_start(const ActiveJob& job) const;
+  void start_again(JobId job, Time now);
+  bool may_have_been_taken(const ActiveJob& job, const launch::msg::Finished& finished) const;
   launch::msg::Program program_for(const ActiveJob& job);
   launch::msg::StartRequest start_request();
   bool stands_right(const launch::msg::Started& told) const;
   void put_right(JobId id);
-  void send_some();
+  bool send_some();
   void tell(const char* topic, std::string payload);
 
   const AgentGround& ground_;

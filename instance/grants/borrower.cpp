@@ -53,16 +53,19 @@ void Borrower::restore() {
     if (holding.until == kTimeMax) continue;
     for (const auto v : places_of(holding.units)) uses_.store.set_end_of(v, holding.until);
   }
+  static_cast<void>(use_what_is_sure(0));
 }
 
 void Borrower::write_and_send(const h::Turn& turn, Time now) {
   if (auto written = uses_.book.write(turn, now); !written)
     return spdlog::error(fmt::format("grant: {}", to_string(written.error())));
   for (const h::Sent& sent : turn.sent)
-    uses_.after_commit.add([this, message = sent.message] { send_(message); });
+    if (sent.to == h::kParent)
+      uses_.after_commit.add([this, message = sent.message] { send_(message); });
 }
 
 void Borrower::connected() {
+  next_pulse_ = 0;
   // What an earlier broker was promised is told again before the welcome, if it still is.
   std::erase_if(promised_, [](const auto& one) { return one.second.ask.op == 0; });
   if (!uses_.book.up().holdings.empty()) is_up_to_date_ = false;
@@ -145,8 +148,6 @@ void Borrower::hear(const h::Message& message, Time now) {
     return answer(promise->op, later, now);
   }
   if (std::holds_alternative<h::Welcome>(message)) is_up_to_date_ = true;
-  if (const auto* fenced = std::get_if<h::Fenced>(&message))
-    spdlog::error(fmt::format("what it held was taken from it: {}", fenced->why));
 }
 
 // ---- what comes
@@ -169,7 +170,10 @@ Status Borrower::grow(const h::Extend& extend, const std::string& jgf, Time now)
     return grown;
   }
   if (!nodes.empty()) uses_.nodes.came(nodes, now);
-  for (const auto v : places_of(extend.units)) uses_.store.set_end_of(v, extend.until);
+  // Nothing is sure yet of what may be fenced.
+  const Time end = extend.fence > 0 ? 0 : extend.until;
+  for (const auto v : places_of(extend.units)) uses_.store.set_end_of(v, end);
+  next_pulse_ = 0;
   uses_.jobs.resources_changed();
   return {};
 }
@@ -248,6 +252,7 @@ void Borrower::leave(const h::Units& units) {
 
 void Borrower::receive(const h::Message& message, const std::string& jgf, Time now) {
   if (!begin(now)) return;
+  if (const auto* fenced = std::get_if<h::Fenced>(&message)) return hear_of_fence(*fenced);
   h::Turn turn = h::receive(uses_.book.book(), h::kParent, message, now);
   const h::Units acknowledged = std::holds_alternative<h::Ack>(message) && uses_.book.up().releasing
                                     ? uses_.book.up().releasing->units
@@ -364,6 +369,9 @@ void Borrower::kill_there(const h::Recall& recall, Time now) {
 
 std::optional<Time> Borrower::turn(Time now) {
   std::optional<Time> next = drain_what_is_over(now);
+  for (const auto& due : {keep_in_touch(now), use_what_is_sure(now)})
+    if (due) next = earlier_of(next, *due);
+  leave_what_was_taken(now);
   for (const h::Holding& holding : uses_.book.up().holdings)
     if (is_going_back(holding)) drain(holding.units);
   if (const auto due = end_what_is_recalled(now)) next = earlier_of(next, *due);

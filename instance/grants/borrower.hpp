@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "instance/grants/kept_book.hpp"
+#include "instance/grants/reach.hpp"
 #include "instance/grants/units.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/manager/manager.hpp"
@@ -76,6 +77,18 @@ class Borrower {
   std::function<std::string(holdings::Op ask, std::int64_t cores)> objection =
       [](holdings::Op, std::int64_t) { return std::string(); };
 
+  // Until when what the job runs on is surely this instance's own; kTimeMax: as long as it has it.
+  Time sure_until(const ActiveJob& job) const;
+  // For how long from now on this instance is sure of all that it has, in ms; negative: always.
+  Duration sure_for(Time now) const;
+  // Asks the instance above whether it counts on this one still. `done`: with the answer, if one
+  // comes.
+  std::function<void(std::function<void(const msg::GrantPulseReply&)> done)> ask_pulse =
+      [](const std::function<void(const msg::GrantPulseReply&)>&) {};
+  // What children have of these units is taken from them.
+  std::function<void(const holdings::Units& units, const std::string& why, Time now)> take_below =
+      [](const holdings::Units&, const std::string&, Time) {};
+
   void has_parent(bool has) { has_parent_ = has; }
   bool has_parent() const { return has_parent_; }
   // When what was asked for is planned to come; kTimeMax: not known.
@@ -101,6 +114,10 @@ class Borrower {
   void leave(const holdings::Units& units);
   void drain(const holdings::Units& units);
   void kill_there(const holdings::Recall& recall, Time now);
+  std::optional<Time> keep_in_touch(Time now);
+  std::optional<Time> use_what_is_sure(Time now);
+  void hear_of_fence(const holdings::Fenced& fenced);
+  void leave_what_was_taken(Time now);
   std::optional<Time> drain_what_is_over(Time now);
   std::optional<Time> end_what_is_recalled(Time now);
   void release_what_is_idle(Time now);
@@ -115,6 +132,9 @@ class Borrower {
   std::map<holdings::Op, Asked> asked_;
   std::map<holdings::Op, Promised> promised_;
   std::set<holdings::Op> withdrawn_;  // of these
+  ParentReach reach_;
+  Time next_pulse_ = 0;
+  std::optional<holdings::Fenced> fenced_;  // and jobs are still on what was taken
 };
 
 }  // namespace holon::instance

@@ -61,7 +61,7 @@ void grant_members(V& v, h::Ready& m) {
 template <class V>
 void grant_members(V& v, h::Extend& m) {
   v("op", m.op)("from", m.from)("units", m.units)("source", m.source)("notice", m.notice);
-  v("answers", m.answers)("replaces", m.replaces).time("until", m.until);
+  v("answers", m.answers)("replaces", m.replaces).time("until", m.until).if_any("fence", m.fence);
 }
 template <class V>
 void grant_members(V& v, h::Taken& m) {
@@ -93,7 +93,7 @@ void grant_members(V& v, h::Lease& m) {
 }
 template <class V>
 void grant_members(V& v, h::Fenced& m) {
-  v("epoch", m.epoch)("why", m.why);
+  v("epoch", m.epoch)("why", m.why).if_any("keeps", m.keeps);
 }
 template <class V>
 void grant_members(V& v, h::Welcome& m) {
@@ -177,11 +177,11 @@ void grant_members(V& v, he::Acked& e) {
 }
 template <class V>
 void grant_members(V& v, he::Raised& e) {
-  v("child", e.child)("epoch", e.epoch)("why", e.why);
+  v("child", e.child)("epoch", e.epoch)("why", e.why).if_any("units", e.units);
 }
 template <class V>
 void grant_members(V& v, he::Learned& e) {
-  v("epoch", e.epoch);
+  v("epoch", e.epoch).if_any("keeps", e.keeps);
 }
 template <class V>
 void grant_members(V& v, he::Gone& e) {
@@ -246,6 +246,11 @@ struct Writing {
     if (value) out[name] = true;
     return *this;
   }
+  template <class T>
+  Writing& if_any(const char* name, T& value) {
+    if (value != T{}) out[name] = value_of(value);
+    return *this;
+  }
   Writing& time(const char* name, Time& value) {
     if (value != kTimeMax) out[name] = value - base;
     return *this;
@@ -302,6 +307,12 @@ struct Reading {
   template <class T>
   Reading& operator()(const char* name, T& value) {
     read(in.at(name), value);
+    return *this;
+  }
+  template <class T>
+  Reading& if_any(const char* name, T& value) {
+    value = T{};
+    if (in.contains(name)) read(in.at(name), value);
     return *this;
   }
   Reading& flag(const char* name, bool& value) {

@@ -22,6 +22,7 @@ void GrantService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("grant.wait", [this](const Request& r) { grants_.wait(r); });
   dispatcher.add("grant.explain", [this](const Request& r) { grants_.explain(r, reactor_.now()); });
   dispatcher.add("grant.could", [this](const Request& r) { grants_.could(r, reactor_.now()); });
+  dispatcher.add("grant.pulse", [this](const Request& r) { grants_.pulse(r, reactor_.now()); });
   dispatcher.add("grant.release", [this](const Request& r) { release(r); });
   dispatcher.add("grant.recall", [this](const Request& r) { recall(r); });
   dispatcher.add("grant.history", [this](const Request& r) {

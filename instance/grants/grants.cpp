@@ -54,8 +54,8 @@ void ask_chance(ParentLink& parent, msg::GrantExplained about,
 Grants::Grants(Uses uses)
     : uses_(uses),
       book_(uses.journal, uses.parent == nullptr),
-      lender_({uses.identity, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents,
-               uses.children, book_, uses.after_commit}),
+      lender_({uses.identity, uses.config, uses.clock, uses.store, uses.nodes_of_agents, uses.jobs,
+               uses.agents, uses.children, book_, uses.after_commit}),
       borrower_({uses.identity, uses.journal, uses.store, uses.jobs, uses.granted_nodes, book_,
                  uses.after_commit},
                 [this](const h::Message& message) {
@@ -74,6 +74,11 @@ Grants::Grants(Uses uses)
       reclaim_({uses.config, uses.store, uses.scheduler, uses.jobs, lender_}) {
   borrower_.has_parent(uses.parent != nullptr);
   lender_.is_elastic = [this] { return elastic_.most() > 0; };
+  lender_.sure_for = [this](Time now) { return borrower_.sure_for(now); };
+  borrower_.ask_pulse = [this](auto done) { ask_pulse(std::move(done)); };
+  borrower_.take_below = [this](const h::Units& units, const std::string& why, Time now) {
+    lender_.take_by_force(units, why, now);
+  };
   borrower_.objection = [this](h::Op ask, std::int64_t cores) {
     return elastic_.objection(ask, cores);
   };
@@ -240,6 +245,25 @@ void Grants::could(const transport::Request& request, Time now) const {
   const auto chance = lender_.could(*child, *what, now);
   if (!chance) return request.fail(chance.error());
   uses_.after_commit.add([request, reply = *chance] { request.reply(transport::pack(reply)); });
+}
+
+void Grants::pulse(const transport::Request& request, Time now) {
+  const auto what = transport::unpack<msg::GrantPulse>(request.payload());
+  if (!what) return request.fail(what.error());
+  const auto child = uses_.children.child_at(request.peer());
+  if (!child) return request.fail({Errc::denied, "is said by children", "grant.pulse"});
+  const auto reply = lender_.pulse(*child, what->epoch, now);
+  uses_.after_commit.add([request, reply] { request.reply(transport::pack(reply)); });
+}
+
+void Grants::ask_pulse(std::function<void(const msg::GrantPulseReply&)> done) {
+  if (uses_.parent == nullptr || !uses_.parent->is_up()) return;
+  uses_.parent->ask("grant.pulse", transport::pack(msg::GrantPulse{epoch()}),
+                    [done = std::move(done)](const Result<std::string>& answer) {
+                      const auto told = answer ? transport::unpack<msg::GrantPulseReply>(*answer)
+                                               : tl::unexpected<Error>(answer.error());
+                      if (told) done(*told);
+                    });
 }
 
 // The whole nodes among what a child holds, or this instance beyond its own; a hostlist.

@@ -57,6 +57,14 @@ class Grants {
   void explain(const transport::Request& request, Time now);
   // "grant.could", from a child.
   void could(const transport::Request& request, Time now) const;
+  // "grant.pulse", from a child.
+  void pulse(const transport::Request& request, Time now);
+  // Borrower::sure_until().
+  Time sure_until(const ActiveJob& job) const { return borrower_.sure_until(job); }
+  // Lender::late_word().
+  std::string late_word(const ActiveJob& grant, Time now) const {
+    return lender_.late_word(grant, now);
+  }
   Result<msg::GrantHistory> history(std::uint64_t limit) const;
   // The parent has taken this instance for its child, over a new connection.
   void connected() {
@@ -80,6 +88,7 @@ class Grants {
   void answer_waiting();
   void explain_job(const transport::Request& request, JobId job, Time now) const;
   std::optional<Time> learn_of_nodes(Time now);
+  void ask_pulse(std::function<void(const msg::GrantPulseReply&)> done);
   void if_there_now(const Need& need, std::function<void()> yes);
   msg::GrantExplained explained(const ActiveJob& job, Time now) const;
   std::string hosts_of_whole(const holdings::Units& units, JobId child) const;

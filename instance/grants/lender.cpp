@@ -23,6 +23,14 @@ namespace he = holdings::entry;
 
 constexpr Duration kLookForThemAgain = 50;      // ms, at processes that are still there
 constexpr Duration kLookForAgentAgain = 1'000;  // ms, for an agent that is away
+// In a row, of agents that end what they find: what was just beginning shows at the second.
+constexpr int kLooksByForce = 2;
+
+Idset idset_of(const std::vector<std::int64_t>& numbers) {
+  Idset all;
+  for (const auto number : numbers) all.insert(static_cast<std::uint64_t>(number));
+  return all;
+}
 
 // What the child has been given of a grant: without what has joined a whole node of it since.
 h::Units given_of(const h::Units& all, const h::Link& link) {
@@ -120,6 +128,7 @@ void Lender::begins_anew(JobId child, Time now) {
 
 void Lender::receive(JobId child, const h::Message& message, Time now) {
   if (!is_child(child) || !begin(child, now)) return;
+  heard_[child] = now;
   const std::optional<h::Extend> offered = link_to(uses_.book.book(), child).extending;
   const h::Turn turn = h::receive(uses_.book.book(), child, message, now);
   if (std::holds_alternative<h::Hello>(message)) say_promises_again(child);
@@ -186,6 +195,7 @@ void Lender::is_over(const msg::JobRecord& record, Time now) {
 
 std::optional<Time> Lender::turn(Time now) {
   next_.reset();
+  look_at_silence(now);
   if (uses_.jobs.grants().empty() && uses_.book.book().links.empty()) return std::nullopt;
   const auto all = uses_.jobs.grants();  // grants end below
   for (const auto& [child, grants] : all) {
@@ -237,7 +247,7 @@ void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
     return offer(child, grant, *all, now);
   }
   if (h::has_all(to_clear(link), units)) return clear(child, grant, units, now);
-  if (h::have_none_in_common(in_hand(link), units)) return;
+  if (h::have_none_in_common(in_hand(link), units)) return fence_if_due(child, grant, now);
   if (!grant.life.started) {
     uses_.jobs.grant_begins(grant.id, now);
     const auto counts = count(uses_.store.graph(), units);
@@ -247,6 +257,7 @@ void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
                           now);
   }
   for (const Wanted& wanted : wanted_back(grant, *all, now)) ask_back(child, grant, wanted, now);
+  fence_if_due(child, grant, now);
 }
 
 // Nothing could be given yet; the child learns once what is planned.
@@ -268,6 +279,7 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
         now);
   h::Extend wanted;
   wanted.units = units;
+  wanted.fence = fence_for(units);
   // To the child's end is no end of its own: what has no limit there may run on it, too.
   const ActiveJob* const its_child = uses_.jobs.find(child);
   const Time end = grant.life.expiration;
@@ -523,9 +535,10 @@ void Lender::note_return(JobId child, JobId grant, Time now) {
 
 void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, Time now) {
   if (!agents_have_left(child, grant.id, now)) return;
-  Clearing& clearing = clearing_[grant.id];
-  const bool is_asked = clearing.again != 0;
-  if (uses_.identity.bind && !(is_asked && clearing.unanswered == 0 && clearing.all_clear)) {
+  const Clearing& clearing = clearing_[grant.id];
+  const bool is_taken = is_lost(child, grant);
+  const int looks = is_taken ? kLooksByForce : uses_.identity.bind ? 1 : 0;
+  if (clearing.clear_looks < looks) {
     if (clearing.unanswered > 0) return;
     if (clearing.again > now) return at(clearing.again);
     return ask_agents(child, grant, now);
@@ -534,36 +547,46 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
   if (!left || !write(*left, now)) return;
   const JobId id = grant.id;
   clearing_.erase(id);
+  const bool is_vain = is_taken && !grant.life.started;
+  const char* const why = is_vain ? "the instance that asked for it is out of reach" : "";
   note_return(child, id, now);
-  uses_.jobs.grant_ends(id, "", now);
+  uses_.jobs.grant_ends(id, why, now);
 }
 
 void Lender::ask_agents(JobId child, const ActiveJob& grant, Time now) {
   const auto nodes = nodes_of(uses_.store.graph(), *grant.allocation);
   const auto whole = agents_for(grant);
-  std::vector<std::pair<AgentLink*, Idset>> asked;
+  std::vector<std::pair<AgentLink*, PlacedNode>> asked;
   for (const PlacedNode& node : nodes) {
     const std::uint32_t rank = uses_.nodes_of_agents.agent_of(node.rank);
     // The child's part on a whole node is over, with all that it has started there. Where the agent
     // is gone, too, the node is down until that is back and has ended what it finds.
     if (std::find(whole.begin(), whole.end(), rank) != whole.end()) continue;
     if (!uses_.agents.is_connected(rank)) return at(now + kLookForAgentAgain);
-    Idset cores;
-    for (const auto core : node.cores) cores.insert(static_cast<std::uint64_t>(core));
-    asked.emplace_back(&uses_.agents.of(rank), std::move(cores));
+    asked.emplace_back(&uses_.agents.of(rank), node);
   }
-  clearing_[grant.id] = {asked.size(), true, now + kLookForThemAgain};
-  if (asked.empty()) return at(now);
-  const auto answered = [this, id = grant.id](bool is_clear) {
-    const auto at = clearing_.find(id);
-    if (at == clearing_.end() || at->second.unanswered == 0) return;
-    --at->second.unanswered;
-    at->second.all_clear = at->second.all_clear && is_clear;
-  };
-  for (auto& [agent, cores] : asked)
-    agent->find_on_cores(child, cores, [answered](const Result<std::vector<std::int64_t>>& found) {
-      answered(found && found->empty());
-    });
+  Clearing& clearing = clearing_[grant.id];
+  clearing = {asked.size(), true, now + kLookForThemAgain, clearing.clear_looks, ++rounds_};
+  if (asked.empty()) {
+    clearing.clear_looks = kLooksByForce;
+    return at(now);
+  }
+  if (is_lost(child, grant)) return take_on_agents(child, grant, asked);
+  for (auto& [agent, node] : asked)
+    agent->find_on_cores(child, idset_of(node.cores),
+                         [this, id = grant.id, round = rounds_](const auto& found) {
+                           looked_at(id, round, found && found->empty());
+                         });
+}
+
+// An agent has looked for what is left of a child on the units of a grant.
+void Lender::looked_at(JobId grant, std::uint64_t round, bool is_clear) {
+  const auto at = clearing_.find(grant);
+  if (at == clearing_.end() || at->second.round != round) return;
+  Clearing& clearing = at->second;
+  clearing.all_clear = clearing.all_clear && is_clear;
+  if (--clearing.unanswered == 0)
+    clearing.clear_looks = clearing.all_clear ? clearing.clear_looks + 1 : 0;
 }
 
 void Lender::lose_all(Time now) {

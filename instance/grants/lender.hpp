@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "config/config.hpp"
 #include "instance/agents/agents.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/units.hpp"
@@ -37,6 +38,7 @@ class Lender {
  public:
   struct Uses {
     const Identity& identity;
+    const config::Config& config;
     InstanceClock& clock;
     const resource::ResourceStore& store;
     const NodesOfAgents& nodes_of_agents;
@@ -51,6 +53,16 @@ class Lender {
   // Does this instance ask the one above for more by itself?
   std::function<bool()> is_elastic = [] { return false; };
 
+  // For how long this instance is sure of what it has from above, in ms; negative: always.
+  std::function<Duration(Time now)> sure_for = [](Time) { return Duration{-1}; };
+
+  // "grant.pulse", from a child.
+  msg::GrantPulseReply pulse(JobId child, holdings::Epoch epoch, Time now);
+  // Takes what children have of these units, which are this instance's no longer.
+  void take_by_force(const holdings::Units& units, const std::string& why, Time now);
+  // Of a grant that a child out of reach is to give back: when it is taken, as a clause; "": it is
+  // none, or the child is heard.
+  std::string late_word(const ActiveJob& grant, Time now) const;
   // Takes a message from a child.
   void receive(JobId child, const holdings::Message& message, Time now);
   // A process is the child that knows nothing of the one before it: it begins with its own.
@@ -86,7 +98,9 @@ class Lender {
   struct Clearing {
     std::size_t unanswered = 0;
     bool all_clear = true;
-    Time again = 0;  // when to ask again
+    Time again = 0;           // when to ask again
+    int clear_looks = 0;      // in a row
+    std::uint64_t round = 0;  // an answer to an earlier question says nothing
   };
   struct Wanted {
     Time by = 0;
@@ -130,6 +144,23 @@ class Lender {
   bool is_offered(JobId child, const ActiveJob& grant) const;
   void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
   void ask_agents(JobId child, const ActiveJob& grant, Time now);
+  void take_on_agents(JobId child, const ActiveJob& grant,
+                      const std::vector<std::pair<AgentLink*, PlacedNode>>& asked);
+  void looked_at(JobId grant, std::uint64_t round, bool is_clear);
+  bool is_lost(JobId child, const ActiveJob& grant) const;
+  Duration fence_for(const holdings::Units& units) const;
+  void look_at_silence(Time now);
+  Time heard_at(JobId child) const;
+  // When it is taken, and how long its child may be silent; nullopt: never, or it is not asked
+  // back.
+  struct Deadline {
+    Time when = 0;
+    Duration fence = 0;
+  };
+  std::optional<Deadline> deadline_of(JobId child, const ActiveJob& grant) const;
+  void fence_if_due(JobId child, const ActiveJob& grant, Time now);
+  void fence(JobId child, const ActiveJob& grant, const holdings::Units& units,
+             const std::string& why, Time now);
   bool write(const holdings::Turn& turn, Time now);
   void send(JobId child, const holdings::Message& message);
   const ActiveJob* grant_of(JobId child, const holdings::Units& units) const;
@@ -138,6 +169,9 @@ class Lender {
   const Uses uses_;
   std::optional<Time> next_;
   std::map<JobId, Clearing> clearing_;  // by the grant
+  std::map<JobId, Time> heard_;         // the last word of a child, to this broker
+  std::uint64_t rounds_ = 0;            // of such questions
+  Time awake_since_ = 0, looked_ = 0;   // this broker has made turns all the time
 };
 
 }  // namespace holon::instance

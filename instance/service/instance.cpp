@@ -211,6 +211,7 @@ TaskSettings Instance::task_settings() {
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
   settings.grant_epoch = [this] { return grants.epoch(); };
+  settings.sure_until = [this](const ActiveJob& job) { return grants.sure_until(job); };
   settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
   // Where all jobs are one user's, nobody asks for what belongs to another here.
   if (identity.serves_users)

@@ -89,6 +89,9 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Instanc
                {core.identity, core.jobs, core.agents, core.children, core.awaited, core.refusals,
                 core.audit, core.access, gone_, dispatcher_},
                hooks_.forward_up) {
+  schedule_.late_word = [&core, &reactor](const ActiveJob& job) {
+    return core.grants.late_word(job, reactor.now());
+  };
   schedule_.viewer_of = [this](const Request& r) { return routing_.viewer_of(r); };
   add_job_requests();
   add_agent_requests();

@@ -9,6 +9,7 @@
 
 #include "launch/tracking/leftovers.hpp"
 #include "launch/tracking/process.hpp"
+#include "launch/tracking/taken_units.hpp"
 
 namespace holon::launch {
 namespace {
@@ -50,6 +51,11 @@ int Processes::open_file(const std::string& user, const std::string& path, int f
   const int fd = ::open(path.c_str(), flags, kMode);
   if (mask >= 0) umask(usual);
   return fd < 0 ? -errno : fd;
+}
+
+Result<std::size_t> Processes::end_on_taken_units(const Node& node, const std::string& prefix,
+                                                  const TakenUnits& taken) {
+  return launch::end_on_taken_units(node, prefix, taken);
 }
 
 bool Processes::end_leftovers(Leftovers& rest) {

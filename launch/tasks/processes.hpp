@@ -17,6 +17,8 @@
 namespace holon::launch {
 
 class Leftovers;
+class Node;
+struct TakenUnits;
 
 class Processes {
  public:
@@ -42,6 +44,9 @@ class Processes {
   // Like kill_sessions().
   virtual std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders,
                                     const std::string& prefix) = 0;
+  // Like end_on_taken_units(): among all processes that exist.
+  virtual Result<std::size_t> end_on_taken_units(const Node& node, const std::string& prefix,
+                                                 const TakenUnits& taken);
   // Like Leftovers::end(): among all processes that exist.
   virtual bool end_leftovers(Leftovers& rest);
 };

@@ -6,7 +6,6 @@
 #include "launch/tracking/process.hpp"
 
 namespace holon::launch {
-namespace {
 
 bool have_common_cpus(const CpuMask& a, const CpuMask& b) {
   const std::size_t words = std::min(a.words().size(), b.words().size());
@@ -14,8 +13,6 @@ bool have_common_cpus(const CpuMask& a, const CpuMask& b) {
     if ((a.words()[i] & b.words()[i]) != 0) return true;
   return false;
 }
-
-}  // namespace
 
 Result<std::vector<std::int64_t>> processes_on_cores(const Node& node, const std::string& prefix,
                                                      std::uint64_t job, const Idset& cores) {

@@ -26,6 +26,8 @@ struct CoresReply {
 
 }  // namespace msg
 
+bool have_common_cpus(const CpuMask& a, const CpuMask& b);
+
 // Processes of a job that may use some of these cores. One that may use every core of the node is
 // not bound, and is left out: it says nothing. `prefix`: of the instance's jobs
 // (tracking/lineage.hpp). Errors: invalid_argument (cores that the node lacks).

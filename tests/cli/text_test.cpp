@@ -253,6 +253,8 @@ TEST(GrantHistory, EveryKindOfEntryIsASentence) {
   EXPECT_EQ(text("/", "gone", R"({"child": 3, "units": "2"})"), "/3 has left 2");
   EXPECT_EQ(text("/", "raised", R"({"child": 3, "epoch": 4, "why": "no answer"})"),
             "/3 was fenced: no answer");
+  EXPECT_EQ(text("/", "raised", R"({"child": 3, "epoch": 4, "why": "no answer", "units": "2"})"),
+            "/3 was fenced, and 2 taken from it: no answer");
   EXPECT_EQ(text("/", "leased", R"({"peer": 3, "lease": {"until": 1800000000000}})"),
             "lease of /3 until " + time);
   EXPECT_EQ(text("/", "over", R"({"child": 3})"), "/3 is over");

@@ -235,6 +235,78 @@ TEST(Grant, AFencedChildLearnsSoWhenItIsBack) {
   EXPECT_FALSE(pair.breach());
 }
 
+// A child with 0 and 1 of its own, and 2 and 3 beyond that, of which 2 is recalled.
+Pair with_a_recall() {
+  Pair pair;
+  pair.give("0-1");
+  pair.give("2");
+  pair.give("3");
+  pair.parent = *commit(pair.parent, *recall(pair.parent, kChild, {.units = units("2"), .by = 9}));
+  return pair;
+}
+
+TEST(Grant, AFenceAroundSomeUnitsLeavesTheRest) {
+  Pair pair = with_a_recall();
+  pair.child = *commit(pair.child, *place(pair.child, units("1-2")));
+  pair.parent = *commit(pair.parent, fence(pair.parent, kChild, "silent", units("2")));
+  EXPECT_FALSE(pair.breach());
+  EXPECT_EQ(to_clear(pair.down()), units("2"));
+  EXPECT_EQ(in_hand(pair.down()), units("0-1,3"));
+  EXPECT_TRUE(pair.down().recalls.empty());
+  EXPECT_FALSE(gone(pair.parent, kChild, units("3"))) << "it is the child's still";
+  pair.parent = *commit(pair.parent, *gone(pair.parent, kChild, units("2")));
+  EXPECT_EQ(free_in(pair.parent), units("2,4-7"));
+
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(units_of(pair.up()), units("0-1,3"));
+  EXPECT_EQ(pair.child.busy, units("1"));
+  EXPECT_FALSE(pair.breach());
+  pair.give("2");
+  pair.at_child(*release(pair.child, {.units = units("3")}));
+  EXPECT_EQ(units_of(pair.up()), units("0-2"));
+  EXPECT_EQ(to_clear(pair.down()), units("3"));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, AReleaseThatWasUnderWayAsTheFenceCameIsMadeAgain) {
+  Pair pair = with_a_recall();
+  pair.child = *commit(pair.child, *release(pair.child, {.units = units("3")}));  // and is lost
+  pair.parent = *commit(pair.parent, fence(pair.parent, kChild, "silent", units("2")));
+  pair.at_child(hello(pair.child));
+  EXPECT_FALSE(pair.up().releasing);
+  EXPECT_EQ(units_in(pair.up(), State::draining), units("3"));
+  pair.at_child(*release(pair.child, {.units = units("3")}));
+  EXPECT_EQ(units_of(pair.up()), units("0-1"));
+  EXPECT_EQ(to_clear(pair.down()), units("2-3"));
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, WhatIsOnItsWayToAFencedChildIsTakenToo) {
+  Pair pair = with_a_recall();
+  const Ask asked = pair.asks();
+  pair.parent = *commit(pair.parent,
+                        *extend(pair.parent, kChild, {.units = units("5"), .answers = asked.op}));
+  const Extend offered = *pair.down().extending;
+  pair.child = *commit(pair.child, receive(pair.child, kParent, offered, 0));  // nobody hears it
+  pair.parent = *commit(pair.parent, fence(pair.parent, kChild, "silent", units("2")));
+  EXPECT_EQ(to_clear(pair.down()), units("2,5"));
+  EXPECT_FALSE(pair.down().extending);
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(units_of(pair.up()), units("0-1,3"));
+  const Turn again = receive(pair.parent, kChild, asked, 0);
+  ASSERT_TRUE(only<No>(again)) << "an answer that names what was taken would never be taken";
+  EXPECT_FALSE(pair.breach());
+}
+
+TEST(Grant, WhatIsLentOnMayBeFencedNoLaterThanItself) {
+  Pair pair;
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("0-1"), .fence = 60}));
+  EXPECT_EQ(fence_of(pair.child, units("0")), 60);
+  EXPECT_FALSE(extend(pair.child, Peer{1}, {.units = units("0"), .fence = 90}));
+  EXPECT_FALSE(extend(pair.child, Peer{1}, {.units = units("0")}));
+  EXPECT_TRUE(extend(pair.child, Peer{1}, {.units = units("0"), .fence = 60}));
+}
+
 TEST(Grant, HelloSettlesWhatWasLost) {
   Pair pair;
   const Turn offer = *extend(pair.parent, kChild, {.units = units("0")});

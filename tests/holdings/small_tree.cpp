@@ -224,11 +224,20 @@ class Moves {
       const Link& link = link_to(book, peer_of(child));
       for (const RecallMode mode : {RecallMode::drain, RecallMode::kill})
         ask_back(above, child, in_hand(link), mode, with_an_act_less());
-      if (!without(units_of(link), to_clear(link)).empty())
-        step("fence of " + std::to_string(child), with_an_act_less(), above,
-             fence(book, peer_of(child), "silent"));
+      if (!without(units_of(link), to_clear(link)).empty()) fence_off(above, child);
       lend(child);
     }
+  }
+  // All, or only what is asked back.
+  void fence_off(std::size_t above, std::size_t child) {
+    const Book& book = tree_.books[above];
+    const Link& link = link_to(book, peer_of(child));
+    step("fence of " + std::to_string(child), with_an_act_less(), above,
+         fence(book, peer_of(child), "silent"));
+    const Units back = all_of(units_in(link, State::asked_back), units_in(link, State::draining));
+    if (!back.empty() && back != units_of(link))
+      step("fence of " + std::to_string(child) + " around " + back.str(), with_an_act_less(), above,
+           fence(book, peer_of(child), "silent", back));
   }
   // One unit, of those that look alike the first.
   void extends(std::size_t above, std::size_t child) {
@@ -346,7 +355,10 @@ struct Writer {
     number(static_cast<std::uint64_t>(m.mode));
   }
   void operator()(const Lease& m) { number(m.op); }
-  void operator()(const Fenced& m) { number(m.epoch); }
+  void operator()(const Fenced& m) {
+    number(m.epoch);
+    units(m.keeps);
+  }
   void operator()(const Welcome& m) { number(m.epoch); }
   void operator()(const Promise& m) { number(m.op); }
   void operator()(const No& m) { number(m.op); }

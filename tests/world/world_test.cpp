@@ -311,6 +311,19 @@ TEST_F(FirstSixty, HaveChildrenThatGetMoreAndGiveItBack) {
   EXPECT_GT(given, 20u);
 }
 
+TEST_F(FirstSixty, HaveChildrenThatAreFencedAndThatAreBackInTime) {
+  std::uint64_t recalled = 0, silent = 0, fenced = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto& outcome = outcome_of(seed);
+    recalled += lines_with(outcome, " is to give back what is not its own");
+    silent += lines_with(outcome, " stands still for ");
+    fenced += lines_with(outcome, "units are taken from ");
+  }
+  EXPECT_GT(silent, 5u);
+  EXPECT_GT(fenced, 2u);
+  EXPECT_GT(recalled, 2 * fenced);
+}
+
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
 
 // From the seed on that has found the fault, and then from the first one on. What is found there is

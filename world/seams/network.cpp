@@ -366,8 +366,16 @@ void Wires::host_died(int host) {
 }
 
 void Wires::hold_one(Micros duration) {
-  const auto link = some_link();
-  if (!link) return;
+  if (const auto link = some_link()) hold(link, duration);
+}
+
+void Wires::hold_of(const Process& client, const std::string& uri, Micros duration) {
+  for (const auto& link : live())
+    if (link->client == &client && link->uri == uri && link->server != nullptr)
+      return hold(link, duration);
+}
+
+void Wires::hold(const std::shared_ptr<Link>& link, Micros duration) {
   const Micros until = machine_.timeline.now() + duration;
   machine_.history.note("the connection of {} to {} is cut for {} ms", link->client->name(),
                         link->server->name(), duration / kMs);

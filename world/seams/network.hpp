@@ -53,6 +53,8 @@ class Wires {
   // Faults: some connection, if there is any.
   void break_one();
   void hold_one(Micros duration);
+  // The connection of this process to there.
+  void hold_of(const Process& client, const std::string& uri, Micros duration);
   // Loses what is sent over a connection from now on, until it breaks.
   void lose_one(Micros duration);
   void heal();
@@ -102,6 +104,7 @@ class Wires {
   std::vector<std::shared_ptr<Link>> live() const;
   std::shared_ptr<Link> some_link();
   void break_link(const std::shared_ptr<Link>& link);
+  void hold(const std::shared_ptr<Link>& link, Micros duration);
   Micros delay(const Link& link);
 
   Machine& machine_;

@@ -27,6 +27,12 @@ bool is_over(const msg::JobRecord& record) {
   return record.state == "INACTIVE";
 }
 
+bool is_fence(const Envelope& message) {
+  const auto told = transport::unpack<msg::GrantMessage>(message.payload);
+  const auto what = instance::parse_message(told->message, 0);
+  return what && std::holds_alternative<holdings::Fenced>(*what);
+}
+
 }  // namespace
 
 // The content of a message, for the history.
@@ -183,6 +189,10 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     return false;
   }
   if (message.topic == "grant") tap_grant(link, up, message.payload);
+  if (message.topic == "grant" && machine_.planted(Plant::ignored_fence) && is_fence(message)) {
+    machine_.history.note("PLANT: {} hears of no fence", link->client->name());
+    return false;
+  }
   const bool repeats_starts =
       machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
   if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
@@ -326,6 +336,10 @@ void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std:
       bytes = transport::encode(message);
       machine_.history.note("PLANT: the lease is longer");
     }
+  }
+  if (machine_.planted(Plant::ignored_fence) && asked.mapped() == "grant.pulse") {
+    message.payload = transport::pack(msg::GrantPulseReply{true, -1});
+    bytes = transport::encode(message);
   }
   if (machine_.planted(Plant::stale_listing) && asked.mapped() == "jobs") {
     const bool is_stale = machine_.dice.one_in(2) && last_listing_.contains(link->uri);

@@ -53,6 +53,11 @@ class WorldProcesses final : public launch::Processes {
                             const std::string&) override {
     return agent_.has_effect() ? tasks_.kill_sessions(leaders) : 0;
   }
+  Result<std::size_t> end_on_taken_units(const launch::Node&, const std::string&,
+                                         const launch::TakenUnits& taken) override {
+    const std::string above = owner_.path() == "/" ? "" : owner_.path();
+    return tasks_.take(agent_, above + "/" + std::to_string(taken.job), taken);
+  }
   // Tasks end with their instance, whose second look finds none: processes of the machine itself,
   // which come and go, are no part of a history.
   bool end_leftovers(launch::Leftovers&) override { return std::exchange(looked_, true); }
@@ -522,6 +527,33 @@ std::size_t Tasks::kill_sessions(const std::vector<launch::msg::ProcessId>& lead
                               [this, task] { finish(task, SIGKILL); });
   }
   return alive;
+}
+
+std::size_t Tasks::take(const Process& agent, const std::string& child,
+                        const launch::TakenUnits& taken) {
+  if (!agent.alive()) return 1;
+  if (fenced_.insert(child).second) machine_.history.note("units are taken from {}", child);
+  if (machine_.planted(Plant::unproved_fence)) return 0;
+  const auto is_there = [&](const Task::Units& units, bool are_cores) {
+    return std::any_of(units.begin(), units.end(), [&](const auto& unit) {
+      return std::any_of(taken.nodes.begin(), taken.nodes.end(), [&](const auto& node) {
+        return node.node == unit.first && (are_cores ? node.cores : node.gpus)
+                                              .contains(static_cast<std::uint64_t>(unit.second));
+      });
+    });
+  };
+  std::size_t found = 0;
+  for (const auto& [pid, task] : std::map(live_)) {
+    if (task->host != agent.host() || !is_job_below(task->path, child)) continue;
+    if (!is_there(task->cores, true) && !is_there(task->gpus, false)) continue;
+    ++found;
+    if (task->instance != nullptr)
+      task->instance->on_signal(SIGKILL);
+    else
+      machine_.timeline.after(machine_.dice.between(50, 3 * kMs),
+                              [this, held = task] { finish(held, SIGKILL); });
+  }
+  return found;
 }
 
 bool Tasks::belongs_to(std::int64_t pid,

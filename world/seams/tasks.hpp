@@ -17,6 +17,7 @@
 #include "instance/job/job.hpp"
 #include "instance/service/instance.hpp"
 #include "launch/tasks/processes.hpp"
+#include "launch/tracking/taken_units.hpp"
 #include "world/seams/timeline.hpp"
 
 namespace holon::world {
@@ -114,6 +115,10 @@ class Tasks {
   std::shared_ptr<Task> find(pid_t pid) const;
   void signal(pid_t pid, int number);
   std::size_t kill_sessions(const std::vector<launch::msg::ProcessId>& leaders);
+  // Like launch::end_on_taken_units(), of what jobs of this child run on the agent's host.
+  std::size_t take(const Process& agent, const std::string& child, const launch::TakenUnits& taken);
+  // Has an agent ever taken units from the child?
+  bool was_fenced(const std::string& child) const { return fenced_.contains(child); }
   void tell(const std::shared_ptr<Task>& task);
 
  private:
@@ -141,6 +146,7 @@ class Tasks {
   std::map<pid_t, pid_t> parents_;
   std::map<std::string, Truth> truth_;
   std::set<pid_t> lost_agents_;
+  std::set<std::string> fenced_;                                      // children, by path
   std::map<std::pair<pid_t, std::string>, std::uint32_t> announced_;  // attempts
 };
 

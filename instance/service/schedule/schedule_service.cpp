@@ -160,7 +160,12 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
                     time_text(uses_.clock.wall(end), uses_.clock.wall(now())));
   about.t_planned = uses_.clock.wall(why->planned_start.value_or(0));
   about.t_room = uses_.clock.wall(why->room_at.value_or(0));
-  for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));
+  for (const JobId other : why->in_the_way) {
+    about.in_the_way.push_back(obstacle(other));
+    const ActiveJob* const holds = uses_.jobs.find(other);
+    if (const std::string late = holds == nullptr ? "" : late_word(*holds); !late.empty())
+      about.reason += "; " + late;
+  }
   for (const auto& change : why->changes)
     if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));
 }

@@ -34,6 +34,10 @@ class ScheduleService {
   ScheduleService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
+  // Why what this job holds is late to come back, as a clause; "": it is not.
+  std::function<std::string(const ActiveJob& job)> late_word = [](const ActiveJob&) {
+    return std::string();
+  };
   // The only user whose jobs the sender may look into; nullopt: all users.
   std::function<std::optional<std::string>(const transport::Request&)> viewer_of =
       [](const transport::Request&) { return std::nullopt; };

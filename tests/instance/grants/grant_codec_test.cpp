@@ -23,6 +23,7 @@ h::Extend some_extend() {
   extend.notice = 60;
   extend.answers = 3;
   extend.replaces = units("1");
+  extend.fence = 60'000;
   return extend;
 }
 
@@ -47,6 +48,7 @@ TEST(GrantCodec, ReadsEachMessageAsItWasWritten) {
                                        h::Recall{7, units("1"), 520, h::RecallMode::kill, "for /2"},
                                        h::Lease{8, kTimeMax},
                                        h::Fenced{9, "gone"},
+                                       h::Fenced{9, "silent", units("0-1,4")},
                                        h::Welcome{3},
                                        h::Promise{1, kTimeMax},
                                        h::No{1, "why", "help"},
@@ -88,6 +90,8 @@ TEST(GrantCodec, EntriesThatWereWrittenMakeTheSameBook) {
       he::Returned{child, h::Release{4, 1, units("4-7"), kTimeMax, 0}},
       he::Gone{child, units("4-7")},
       he::Leased{child, h::Lease{5, 90}},
+      he::Raised{child, 5, "silent", units("1-2")},
+      he::Gone{child, units("1-2")},
       he::Raised{child, 9, "beyond reach"},
       he::Over{child}};
   h::Book as_it_was, as_read;

@@ -1,0 +1,136 @@
+// What a child runs on units that are taken from it is found by what it was given.
+#include "launch/tracking/taken_units.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "launch/tracking/process.hpp"
+
+namespace holon::launch {
+namespace {
+
+TakenUnits taken(const char* cores, const char* gpus) {
+  TakenUnits units{3, {}, false};
+  units.nodes.push_back({"n1", *Idset::parse(cores), *Idset::parse(gpus)});
+  return units;
+}
+
+TEST(TakenUnits, AreThoseOfTheirNodeAlone) {
+  const TakenUnits units = taken("4-5", "1");
+  EXPECT_TRUE(has_taken_unit(units, "n[0-1]", "1", "5-7", ""));
+  EXPECT_TRUE(has_taken_unit(units, "n[0-1]", "1", "0", "0-1"));
+  EXPECT_FALSE(has_taken_unit(units, "n[0-1]", "0", "5-7", "1")) << "another node";
+  EXPECT_FALSE(has_taken_unit(units, "n[0-1]", "1", "0-3,6", "0"));
+  EXPECT_FALSE(has_taken_unit(units, "n1", "0", "", ""));
+  EXPECT_TRUE(has_taken_unit(units, "", "", "4", "")) << "it does not say where it is";
+}
+
+TEST(TakenUnits, AreRefusedIfTheyAreNoSets) {
+  msg::TakeRequest request;
+  request.nodes = {{"n1", "x", ""}};
+  EXPECT_FALSE(taken_units(request));
+  request.nodes = {{"n1", "1-2", "0"}};
+  const auto units = taken_units(request);
+  ASSERT_TRUE(units);
+  EXPECT_TRUE(units->nodes.front().cores.contains(2));
+}
+
+// A process that sleeps, with these variables; returns when it has them.
+pid_t sleeper(std::vector<std::string> variables) {
+  int pipe[2];
+  EXPECT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    std::vector<char*> env;
+    for (std::string& variable : variables) env.push_back(variable.data());
+    env.push_back(nullptr);
+    std::string name = "sleep", length = "600";
+    char* argv[] = {name.data(), length.data(), nullptr};
+    execve("/bin/sleep", argv, env.data());
+    _exit(127);
+  }
+  close(pipe[1]);
+  char byte = 0;
+  EXPECT_EQ(read(pipe[0], &byte, 1), 0);  // closed by the new program
+  close(pipe[0]);
+  return pid;
+}
+
+class EndOnTakenUnits : public ::testing::Test {
+ protected:
+  ~EndOnTakenUnits() override {
+    for (const pid_t pid : all_) {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+  }
+  pid_t add(const std::string& lineage, const std::string& cores) {
+    all_.push_back(sleeper({"HOLON_LINEAGE=" + lineage, "HOLON_NODELIST=n1", "HOLON_NODE_INDEX=0",
+                            "HOLON_CORES=" + cores}));
+    return all_.back();
+  }
+  static bool lives(pid_t pid) {
+    const auto process = stat_of(pid);
+    return process && !process->is_over();
+  }
+
+  std::vector<pid_t> all_;
+};
+
+TEST_F(EndOnTakenUnits, FindsWhatJobsOfTheChildAndBelowItHave) {
+  const std::string mark = "taken-" + std::to_string(getpid());
+  const pid_t job = add(mark + "/3/7", "2,4"), below = add("other/1 " + mark + "/3/7/1", "5");
+  const pid_t elsewhere = add(mark + "/3/8", "2-3"), other_child = add(mark + "/4/1", "4");
+  const pid_t itself = add(mark + "/3", "4");
+  const auto node = Node::discover("");
+  ASSERT_TRUE(node) << node.error().what;
+  const auto units = taken("4-5", "");
+  const auto found = end_on_taken_units(*node, mark + "/", units);
+  ASSERT_TRUE(found) << found.error().what;
+  EXPECT_EQ(*found, 2u);
+  for (const pid_t pid : {job, below}) {
+    int status = 0;
+    ASSERT_EQ(waitpid(pid, &status, 0), pid);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    std::erase(all_, pid);
+  }
+  for (const pid_t pid : {elsewhere, other_child, itself}) EXPECT_TRUE(lives(pid));
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", units), 0u);
+}
+
+TEST_F(EndOnTakenUnits, FindsWhatIsBoundThereWhateverItSays) {
+  const auto node = Node::discover("");
+  ASSERT_TRUE(node) << node.error().what;
+  if (node->cores() < 2) GTEST_SKIP() << "needs two cores";
+  const std::string mark = "bound-" + std::to_string(getpid());
+  const pid_t there = add(mark + "/3/7", "0"), elsewhere = add(mark + "/3/8", "0");
+  const auto bind = [&](pid_t pid, std::uint64_t core) {
+    Idset one;
+    one.insert(core);
+    const auto cpus = node->cpus_of(one);
+    ASSERT_TRUE(cpus);
+    const auto& words = cpus->words();
+    EXPECT_EQ(sched_setaffinity(pid, words.size() * sizeof(words.front()),
+                                reinterpret_cast<const cpu_set_t*>(words.data())),
+              0);
+  };
+  bind(there, 1);
+  bind(elsewhere, 0);
+  TakenUnits units{3, {}, true};
+  units.nodes.push_back({"n1", *Idset::parse("1"), {}});
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", units), 1u);
+  int status = 0;
+  ASSERT_EQ(waitpid(there, &status, 0), there);
+  std::erase(all_, there);
+  EXPECT_TRUE(lives(elsewhere));
+}
+
+}  // namespace
+}  // namespace holon::launch
