@@ -73,6 +73,7 @@ OpenFile opener(const JobContext& context, const msg::Start& spec) {
   };
 }
 
+constexpr const char* kLate = "late";  // a reason that the broker knows
 }  // namespace
 
 Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
@@ -90,6 +91,7 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
 
 bool Job::start() {
   tasks_.resize(spec_.tasks.size());
+  if (is_late()) return give_up_late();
   if (const Status offered = offer_wire_up(); !offered) {
     give_up({126, "cannot offer PMI to its tasks: " + to_string(offered.error())});
     return false;
@@ -124,6 +126,11 @@ void Job::begin_files() {
       return give_up(refusal_of(how.error()));
     }
     spec_.env["HOLON_JOB_TMPDIR"] = files_->path();
+    if (is_late()) {
+      preparing_ = false;
+      give_up_late();
+      return;
+    }
     if (!spec_.prolog.empty()) return begin_prolog();
     go_on();
   });
@@ -142,6 +149,7 @@ bool Job::begin_removal() {
 }
 
 void Job::begin_prolog() {
+  prolog_begun_ = true;
   hook_ = std::make_unique<Hook>(context_.reactor, *context_.processes, *processes_,
                                  hook("prolog", spec_.prolog), [this](const Hook::Outcome& how) {
                                    hook_.reset();
@@ -152,8 +160,10 @@ void Job::begin_prolog() {
   leaders_.push_back(hook_->process());
 }
 
-// Begins once no process of the job is left. False: there is no epilog, or it has run.
+// Begins once no process of the job is left. False: there is no epilog, or it has run; or nothing
+// of the job has, since it came too late.
 bool Job::begin_epilog() {
+  if (reason_ == kLate && !prolog_begun_) return false;
   if (spec_.epilog.empty() || std::exchange(epilog_begun_, true)) return false;
   hook_ = std::make_unique<Hook>(
       context_.reactor, *context_.processes, *processes_, hook("epilog", spec_.epilog),
@@ -174,11 +184,18 @@ void Job::go_on() {
   if (start_tasks()) events_.started(started());
 }
 
+// May what it was to run on have been taken from its instance, and be another's?
+bool Job::is_late() const {
+  return spec_.start_by != 0 && context_.reactor.now() >= spec_.start_by;
+}
+
+bool Job::give_up_late() {
+  give_up({126, "what it was to run on may have been taken from its instance", false}, kLate);
+  return false;
+}
+
 bool Job::start_tasks() {
-  if (spec_.start_by != 0 && context_.reactor.now() >= spec_.start_by) {
-    give_up({126, "what it was to run on may have been taken from its instance", false}, "late");
-    return false;
-  }
+  if (is_late()) return give_up_late();
   keep_to_memory();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
@@ -394,7 +411,9 @@ void Job::limit(Duration ms) {
 void Job::plan_warning(Duration left) {
   if (spec_.warn_signal <= 0 || spec_.warn_signal > SIGRTMAX) return;
   const bool is_ahead = left > spec_.warn_before;
-  if (warned_ && !is_ahead) return;
+  // A warning that was sent was of an end that is no longer near.
+  if (is_ahead) warned_ = false;
+  if (warned_) return;
   warn_timer_ = context_.reactor.after(is_ahead ? left - spec_.warn_before : 0, [this] {
     warned_ = true;
     signal(spec_.warn_signal);

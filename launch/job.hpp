@@ -103,6 +103,8 @@ class Job {
   msg::ProcessId id_of(Task& task) const;
   tl::expected<pid_t, SpawnError> spawn(std::size_t index);
   Status offer_wire_up();
+  bool is_late() const;
+  bool give_up_late();
   bool start_tasks();
   void go_on();
   void begin_files();
@@ -153,7 +155,7 @@ class Job {
   Time t_start_ = 0, t_finish_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
   bool warned_ = false;
-  bool epilog_begun_ = false, removal_begun_ = false;
+  bool prolog_begun_ = false, epilog_begun_ = false, removal_begun_ = false;
   bool suspended_ = false;
   bool checkpointed_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;

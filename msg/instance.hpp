@@ -366,7 +366,12 @@ struct Grant {
   std::string name;           // the child's, for display, unless it was given one of its own
   bool bind = true;           // false: the resources are declared, tasks are not bound
   std::int64_t elastic = -1;  // instead of its grant.max, as in UpdateRequest
-  HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind, elastic)
+  // ms that the parent waits for its orderly end; negative: it has not said
+  std::int64_t patience = -1;
+  std::string moved_by;            // as in Lease
+  bool moved_by_operator = false;  // as in Lease
+  HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind, elastic, patience, moved_by,
+               moved_by_operator)
 };
 // "ending" (up, answered with Empty): the child begins its end. Said again as its last word once
 // all its jobs are INACTIVE and the parent has acknowledged all records.
@@ -380,7 +385,11 @@ struct Lease {
   std::int64_t time_left = 0;
   std::int64_t lease = 0;
   std::int64_t elastic = -1;
-  HOLON_FIELDS(time_left, lease, elastic)
+  // The instance whose own limit that end is, by its path from the root: `holon update` of it moves
+  // the end. Empty: no limit does that.
+  std::string moved_by;
+  bool moved_by_operator = false;  // only operators may make it later
+  HOLON_FIELDS(time_left, lease, elastic, moved_by, moved_by_operator)
 };
 // "record" (up): job records that changed, paths relative to the tree's root; answered with Empty
 // once journalled.

@@ -37,11 +37,12 @@ struct Obstacle {
 };
 // A change after which the job would start now.
 struct Remedy {
-  std::string kind;        // limit, size, queue, urgency, gate
-  std::int64_t value = 0;  // limit: ms; size: how many of what the jobspec counts first; urgency
-  std::string queue;       // queue, gate
-  double cost = 0;         // the share of what was asked for that is given up, 0 to 1
-  std::string text;        // "a time limit of 5m or less"
+  std::string kind;  // limit, size, queue, urgency, gate, lease (more time for the instance)
+  // limit: ms; size: how many of what the jobspec counts first; urgency; lease: ms that are missing
+  std::int64_t value = 0;
+  std::string queue;  // queue, gate
+  double cost = 0;    // the share of what was asked for that is given up, 0 to 1
+  std::string text;   // "a time limit of 5m or less"; urgency, gate and lease: a command
   HOLON_FIELDS(kind, value, queue, cost, text)
 };
 struct Explained {

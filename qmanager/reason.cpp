@@ -209,6 +209,15 @@ std::string outage_in_words(Parts<const SchedulerConfig, const Plan> s, const Jo
          (awaited.empty() ? "" : "; " + awaited);
 }
 
+std::string beyond_the_lease(Parts<const SchedulerConfig, const Plan, const Queues> s,
+                             const Job& job, Time now) {
+  const Time end = s.plan().machine->horizon().end;
+  return fmt::format(
+      "it would end after the lease of these resources, at {} (asks for {}, {} left)",
+      time_text(s.config(), end, now), s.config().length_text(s.queues().length_of(job)),
+      s.config().length_text(distance(now, end)));
+}
+
 // What the last pass found against the job, whatever is free; nullopt: nothing of that kind.
 std::optional<Cause> found_by_pass(Parts<const SchedulerConfig, const Plan, const Queues> s,
                                    const Job& job, Time now) {
@@ -237,10 +246,7 @@ std::optional<Cause> found_by_pass(Parts<const SchedulerConfig, const Plan, cons
                                queue.config.chunk_size),
                    {}};
     case Why::lease:
-      return Cause{WaitKind::lease,
-                   fmt::format("it would end after the lease of these resources, at {}",
-                               time_text(s.config(), s.plan().machine->horizon().end, now)),
-                   {}};
+      return Cause{WaitKind::lease, beyond_the_lease(s, job, now), {}};
     default:
       return std::nullopt;
   }

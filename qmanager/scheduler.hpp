@@ -205,6 +205,7 @@ struct Explanation {
   // whoever else waits; nullopt: there is none, or there is room already.
   std::optional<Time> room_at{};
   bool has_no_room = false;  // nor will there be any before the end of the resources' lease
+  Duration length = 0;  // for so long the scheduler plans it; kTimeMax: to the end of the lease
 };
 
 enum class Selection { immediate, backfill, reserved };

@@ -515,14 +515,14 @@ void Instance::stop() {
   if (over_) return;
   if (broker_) {
     const bool again = ending_;
-    broker_->tell([again](instance::Broker& broker) {
-      again ? broker.hurry() : broker.end("it was told to stop");
-    });
+    broker_->tell(
+        [again](instance::Broker& broker) { again ? broker.hurry() : broker.end_by_signal(); });
   }
   if (std::exchange(ending_, true)) return;
   machine_.history.note("instance {} is to end", begin_.path);
   on_ending(*this);
-  later(25 * kSecond, [this] {
+  // As instance/assembly/supervisor.cpp waits by default.
+  later(50 * kSecond, [this] {
     if (broker_) broker_->kill("by its supervisor");
     kill_agents("by its supervisor");
   });

@@ -350,6 +350,10 @@ void AgentLink::start_again(JobId id, Time now) {
     to_kill_.erase(id);
     return jobs_.never_started(id, rank_, now);
   }
+  spdlog::warn(
+      fmt::format("job {} was not begun in time on what this instance was lent, and is sent again: "
+                  "files, prolog and wire-up may take half of grant.fence-timeout",
+                  jobs_.label_of(id)));
   sent_.erase(id);
   if (next == Step::start) start_tasks(*job);
 }

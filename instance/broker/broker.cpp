@@ -466,14 +466,6 @@ pid_t Broker::agent_beside() const {
   return instance_ ? instance_->agents.beside_broker().pid() : 0;
 }
 
-void Broker::end_by_signal() {
-  if (is_lease_over()) return end_with_lease();
-  const bool cut_off = parent_ && !parent_->is_up();
-  if (cut_off) return end("the instance above was gone, and it was told to stop");
-  if (!parent_ || !instance_) return end("it was told to stop");
-  end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
-}
-
 void Broker::end_without_starter() {
   end("the starter, which starts tasks as their users, has ended or was killed");
 }
@@ -502,7 +494,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   after_commit_.add([this] { say_ending(); });
   instance_->jobs.pause_scheduling();
   end_jobs(type, reason);
-  end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
+  end_timer_ = reactor_.after(instance_->patience(), [this] { hurry(); });
   lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
 }
 
@@ -544,6 +536,7 @@ void Broker::end_jobs(const std::string& type, const std::string& reason) {
 }
 
 void Broker::hurry() {
+  if (phase_ == Phase::up && hearing_) return let_lease_end();
   if (phase_ != Phase::draining) return;
   instance_->agents.kill_all_now();
   end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });

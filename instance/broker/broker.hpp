@@ -140,7 +140,9 @@ class Broker {
   void keep_lease(const msg::Lease& told, Time end);
   void watch_lease(Time end);
   bool is_lease_over() const;
+  bool is_lease_over_above() const;
   void end_with_lease();
+  void let_lease_end();
   void move_walltime(Time end);
   void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
   void agents_are_up();
@@ -205,6 +207,7 @@ class Broker {
   bool lacks_lost_ = false;             // the broker began without agents that will not come
   bool is_ready_ = false;
   bool time_is_over_ = false;  // the reason of the end
+  bool is_told_ = false;       // by a signal, to end
   bool waited_for_lost_ = false;
   bool ends_for_good_ = false;  // no other broker follows
   bool fresh_ = true;

@@ -14,6 +14,9 @@ constexpr Duration kTransit = 1'000;
 // What agents have sent before the lease was over is read within this time. A broker that was
 // stopped beyond its lease finds the ends of its jobs in its sockets when it goes on.
 constexpr Duration kToHear = 100;
+// A broker that begins after the end that it knows may have been given more time while it was away:
+// the parent's first word is awaited for so long, which is less than the parent waits for it.
+constexpr Duration kToHearParent = 2'000;
 
 }  // namespace
 
@@ -26,8 +29,10 @@ void Broker::await_parent() {
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
-  const msg::Lease lease{grant.time_left, grant.lease, grant.elastic};
+  const msg::Lease lease{grant.time_left, grant.lease, grant.elastic, grant.moved_by,
+                         grant.moved_by_operator};
   if (instance_) {
+    instance_->identity.patience = grant.patience;
     // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
     after_commit_.add([this] { say_ending(); });
     instance_->grants.connected();
@@ -40,11 +45,13 @@ void Broker::hear_grant(const msg::Grant& grant) {
   Identity identity;
   identity.path = grant_.path;
   identity.name = grant_.name;
+  identity.patience = grant.patience;
   if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
     end_reason_ = fmt::format("the grant cannot be used: {}", to_string(up.error()));
     spdlog::error(end_reason_);
     return finish(kCannotStart);
   }
+  instance_->set_end_mover({lease.moved_by, lease.moved_by_operator});
   instance_->grants.set_most(lease.elastic, reactor_.now());
 }
 
@@ -69,25 +76,47 @@ void Broker::watch_lease(Time end) {
   lease_timer_.cancel();
   hearing_.cancel();
   if (end != kTimeMax) lease_timer_ = reactor_.at(end, [this] { end_with_lease(); });
+  // Who has told it to stop does not take that back by another word.
+  if (is_told_ && phase_ == Phase::up) end_by_signal();
 }
 
 bool Broker::is_lease_over() const {
   return instance_ && instance_->identity.lease_end <= reactor_.now();
 }
 
+// A child is told to stop at the end that its parent knows, which is earlier than its own by as
+// long as the parent's word was on its way.
+bool Broker::is_lease_over_above() const {
+  if (!parent_ || !instance_ || instance_->identity.lease_end == kTimeMax) return is_lease_over();
+  return instance_->identity.lease_end <= saturating_add(reactor_.now(), kTransit);
+}
+
+void Broker::end_by_signal() {
+  is_told_ = true;
+  if (is_lease_over_above()) return end_with_lease();
+  const bool cut_off = parent_ && !parent_->is_up();
+  if (cut_off) return end("the instance above was gone, and it was told to stop");
+  if (!parent_ || !instance_) return end("it was told to stop");
+  end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
+}
+
 // The jobs that ended in time have their own ends, not the lease's: what was sent about them is
 // heard first. The lease may be moved meanwhile, which cancels this (watch_lease).
 void Broker::end_with_lease() {
   if (hearing_) return;
-  hearing_ = reactor_.after(kToHear, [this] {
-    hearing_.cancel();
-    begin_end("timeout", "its time is over");
-  });
+  const bool is_cut_off = parent_ && !parent_->is_up();
+  hearing_ = reactor_.after(is_cut_off ? kToHearParent : kToHear, [this] { let_lease_end(); });
+}
+
+void Broker::let_lease_end() {
+  hearing_.cancel();
+  begin_end("timeout", "its time is over");
 }
 
 void Broker::move_lease(const msg::Lease& told) {
   const Time end = end_of_lease(told);
   keep_lease(told, end);
+  instance_->set_end_mover({told.moved_by, told.moved_by_operator});
   instance_->set_lease(end, reactor_.now());
   instance_->grants.set_most(told.elastic, reactor_.now());
   watch_lease(end);

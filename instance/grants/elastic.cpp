@@ -233,6 +233,9 @@ void Elastic::rest_if_recalled(Time now) {
 
 void Elastic::look(Time now) {
   if (!uses_.borrower.is_up_to_date()) return;
+  // Nothing is placed yet on what has just come, and the instance above is about to say that it
+  // may.
+  if (uses_.borrower.sure_for(now) == 0) return;
   if (open_ && !uses_.borrower.is_open(*open_)) open(std::nullopt);  // settled before a restart
   if (uses_.scheduler.pending() == 0 && !open_) return;
   if (!uses_.jobs.settled()) return;  // the turn after the next pass comes by itself
@@ -260,6 +263,7 @@ void Elastic::look(Time now) {
 // at once.
 void Elastic::give_back_idle(Time now) {
   if (uses_.config.grant_idle == 0 || !uses_.jobs.settled()) return;
+  if (uses_.borrower.sure_for(now) == 0) return;
   h::Units idle;
   bool was_of_use = true;
   std::map<h::Epoch, Time> since;

@@ -290,6 +290,7 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   const bool is_answer = !grant.life.started && !is_of_earlier(child, grant);
   wanted.answers = is_answer ? grant.submission->wishes.ask : 0;
   const auto offered = h::extend(uses_.book.book(), child, wanted);
+  if (offered) heard_[child] = now;  // it may have had no cause to say anything for an hour
   if (offered) return void(write(*offered, now));
   if (offered.error().code == Errc::busy) return;  // looked at again with its answer
   uses_.jobs.grant_ends(grant.id, to_string(offered.error()), now);

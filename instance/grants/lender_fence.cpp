@@ -19,7 +19,7 @@ namespace {
 namespace h = holdings;
 
 // A broker that has made no turn for so long has itself heard nobody: children get their time anew.
-constexpr Duration kStoodStill = 2'000;   // ms
+constexpr Duration kStoodStill = 1'000;   // ms
 constexpr Duration kLookWhileLate = 500;  // ms, so that a turn that is missed is noticed
 
 std::string text_of_units(const std::vector<std::int64_t>& numbers) {
@@ -62,6 +62,9 @@ Time Lender::heard_at(JobId child) const {
 }
 
 std::optional<Lender::Deadline> Lender::deadline_of(JobId child, const ActiveJob& grant) const {
+  const auto& lent = link_to(uses_.book.book(), child).holdings;
+  if (std::none_of(lent.begin(), lent.end(), [](const auto& one) { return one.fence > 0; }))
+    return std::nullopt;
   const auto all = grant.allocation ? units_of(uses_.store.graph(), *grant.allocation)
                                     : Result<h::Units>(h::Units{});
   const h::Link& link = link_to(uses_.book.book(), child);

@@ -319,19 +319,41 @@ std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
 void JobManager::lease_changed(Time old_end, Time now) {
   for (const JobId id : holding_) {
     ActiveJob& job = jobs_.at(id);
-    const Time end = end_of(job, job.life.t_alloc);
-    const Time expiration = end == kTimeMax ? 0 : end;
-    Time& planned = job.allocation->when.end;
-    const Time plan = std::min(planned == old_end ? end : planned, lease_end());
-    if (plan == planned && expiration == job.life.expiration) continue;
-    planned = plan;
-    journal_.add_allocation(*job.allocation);
-    post(job, event::ResourceUpdate{expiration}, now);
-    // An advance reservation in the way is overrun when the time comes.
-    static_cast<void>(scheduler_.set_end(id, plan, now));
-    outside_.limit_changed(job);
+    const Time planned = job.allocation->when.end;
+    const Time end = planned == old_end ? end_of(job, job.life.t_alloc) : planned;
+    move_end(job, std::min(end, lease_end()), now);
   }
   resources_changed();
+}
+
+// Moves the end of a job to that of what it ends with; `plan`: when the scheduler plans that.
+void JobManager::move_end(ActiveJob& job, Time plan, Time now) {
+  const bool is_grant = job.submission->wishes.grant_to.value() != 0;
+  // A grant may have kept an end that is nearer than that of its child.
+  const Time its_end = end_of(job, job.life.t_alloc);
+  const Time end = is_grant ? std::min(its_end, plan) : its_end;
+  const Time expiration = end == kTimeMax ? 0 : end;
+  if (plan == job.allocation->when.end && expiration == job.life.expiration) return;
+  job.allocation->when.end = plan;
+  journal_.add_allocation(*job.allocation);
+  post(job, event::ResourceUpdate{expiration}, now);
+  // An advance reservation in the way is overrun when the time comes.
+  static_cast<void>(scheduler_.set_end(job.id, plan, now));
+  outside_.limit_changed(job);
+}
+
+// What a child has beyond its own to its end follows that end, and none of it outlives the child.
+void JobManager::child_end_moved(const ActiveJob& child, Time old_end, Time now) {
+  const auto grants = grants_.find(child.id);
+  if (grants == grants_.end()) return;
+  for (const JobId id : grants->second) {
+    ActiveJob& grant = jobs_.at(id);
+    if (!grant.life.holds_resources) continue;
+    const Time planned = grant.allocation->when.end, end = end_of(grant, grant.life.t_alloc);
+    const Time plan = planned == old_end ? end : std::min(planned, end);
+    // What is reserved for others behind it begins in time: it keeps the end that it has.
+    if (plan <= planned || scheduler_.set_end(id, plan, now)) move_end(grant, plan, now);
+  }
 }
 
 Result<ActiveJob*> JobManager::find_active(JobId id) {

@@ -107,6 +107,14 @@ struct PassTimes {
   }
 };
 
+// What moves the end of an instance: `holon update` of the instance at this path, whose own limit
+// that end is. Empty: no limit does.
+struct EndMover {
+  std::string path;
+  bool by_operator = false;  // only operators may make it later
+  friend bool operator==(const EndMover&, const EndMover&) = default;
+};
+
 // How a broker begins after an earlier broker of its instance.
 struct Beginning {
   // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
@@ -150,11 +158,10 @@ class JobManager {
   // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
   Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
                                                       Time now) const;
-  // Tasks that wait for each other are taken all or none, in portions of some milliseconds:
-  // read_graph() until it returns false, take_graph() in the same turn, and enter_graph() until it
-  // returns false; take_more() then makes the jobs of each next_intake(). Nothing is kept before
-  // take_graph(), and what that took outlives the broker. `packed`: the request, as it was read.
-  // Errors: as of submit(), `where` being the place in the request. take_graph(): O(tasks).
+  // Tasks that wait for each other are taken all or none, in portions: read_graph() until it returns
+  // false, take_graph() in the same turn, enter_graph() until it returns false; take_more() then
+  // makes the jobs of each next_intake(). What take_graph() took outlives the broker, and nothing
+  // before. `packed`: the request. Errors: as of submit(), with the place in the request. O(tasks).
   Result<bool> read_graph(ReadingGraph& graph, Time now);
   Result<msg::GraphReply> take_graph(ReadingGraph& graph, const std::string& packed, Time now);
   bool enter_graph(JobId first, Time now);
@@ -207,6 +214,13 @@ class JobManager {
   // The scheduler's state was changed: the next turn makes a pass.
   void look_again() { dirty_ = true; }
   bool is_paused() const { return paused_; }
+  // The command that gives this instance so much more time, to be typed anywhere in the tree:
+  // "holon update /3 -t +26m", in whole minutes. Empty: no command does.
+  std::string way_to_more_time(Duration missing) const;
+  // What moves the end of this instance, as the one above has told it; and that of a child.
+  const EndMover& end_mover() const { return end_mover_; }
+  void set_end_mover(EndMover mover) { end_mover_ = std::move(mover); }
+  EndMover end_mover_of(const ActiveJob& child) const;
   // The instance ends at the store's horizon instead of `old_end`: limits beyond it are cut, open
   // ones follow it.
   void lease_changed(Time old_end, Time now);
@@ -382,6 +396,10 @@ class JobManager {
   Time lease_end() const;
   void add_default_limit(Submission& submission, Time now) const;
   std::string too_late(const Submission& submission, Time now) const;
+  std::string more_time(Duration missing) const;
+  void move_end(ActiveJob& job, Time plan, Time now);
+  void child_end_moved(const ActiveJob& child, Time old_end, Time now);
+  Status has_own_limit(const ActiveJob& job, Duration extend, Time now) const;
   Time end_by_limit(const Submission& what, Time t_alloc) const;
   Time end_around(const Submission& what) const;
   Time end_of(const ActiveJob& job, Time t_alloc) const;
@@ -534,7 +552,6 @@ class JobManager {
   Status restore_graphs(const Beginning& beginning, Time now);
   Status restore_graph(const KeptGraph& kept, const Beginning& beginning, Time now);
   void give_up_graph(const KeptGraph& kept, JobId next, const Beginning& beginning, Time now);
-
   Journal& journal_;
   static constexpr std::uint16_t kFirstPass = 256;  // jobs
 
@@ -546,6 +563,7 @@ class JobManager {
   Outside& outside_;
   const config::Config& config_;
   std::string path_;
+  EndMover end_mover_;
   std::string output_directory_;
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;

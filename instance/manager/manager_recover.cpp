@@ -95,7 +95,8 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     if (!made) return tl::unexpected(condemn(batch.first, made.error()));
     made->first = batch.first;
     made->count = batch.count;
-    add_default_limit(*made, now);
+    // The end of a grant without a limit is that of its child.
+    if (made->wishes.grant_to.value() == 0) add_default_limit(*made, now);
     const auto tasks = journal_.tasks_of_array(batch.first);
     if (!tasks) return tl::unexpected(tasks.error());
     if (!*tasks) made->wishes.array.reset();

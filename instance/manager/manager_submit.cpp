@@ -18,6 +18,14 @@ namespace {
 
 constexpr std::uint64_t kAtOnce = 500;    // jobs taken in one portion
 constexpr std::size_t kLongestKey = 128;  // bytes
+constexpr Duration kSecond = 1'000, kMinute = 60'000;
+
+// A limit that fits into what is left also when it is typed a little later.
+std::string shorter_limit(Duration left) {
+  const Duration unit = left >= 2 * kMinute ? kMinute : kSecond;
+  const Duration limit = (unit == kMinute ? left - kMinute / 2 : left * 9 / 10) / unit * unit;
+  return limit == 0 ? "" : fmt::format("; a limit of {} would do", duration_text(limit));
+}
 
 Status check_array(const Submission& submission) {
   if (!submission.wishes.array) return {};
@@ -37,19 +45,47 @@ void JobManager::add_default_limit(Submission& submission, Time now) const {
     submission.limit = config_.default_limit;
 }
 
+std::string JobManager::way_to_more_time(Duration missing) const {
+  if (end_mover_.path.empty() || missing <= 0) return {};
+  const Duration minutes = missing / kMinute + (missing % kMinute == 0 ? 0 : 1);
+  return fmt::format("holon update {} -t +{}m{}", end_mover_.path, minutes,
+                     end_mover_.by_operator ? " (an operator can)" : "");
+}
+
+// A limit that can be moved is the child's own, or that of an instance further up; a task of an
+// array has none that can, and an advance reservation none at all.
+EndMover JobManager::end_mover_of(const ActiveJob& child) const {
+  const Submission& what = *child.submission;
+  const Time end = child.life.expiration;
+  if (end == 0) return {};
+  if (end_by_limit(what, child.life.t_alloc) > end)
+    return end == lease_end() ? end_mover_ : EndMover();
+  return is_array_task(child) ? EndMover() : EndMover{path_of(child.id), what.wishes.own};
+}
+
+// The same as the end of a sentence that has said what is missing.
+std::string JobManager::more_time(Duration missing) const {
+  const std::string way = way_to_more_time(missing);
+  return way.empty() ? way : "; more time for the instance: " + way;
+}
+
 // Why a job could not end before the instance does; "": it could.
 std::string JobManager::too_late(const Submission& submission, Time now) const {
   if (lease_end() == kTimeMax) return {};
   const Duration left = distance(now, lease_end());
   Duration wait = 0;
   for (const auto& d : submission.dependencies) wait = std::max(wait, clock_.instance(d.at) - now);
+  const Duration needed = saturating_add(wait, submission.limit);
+  // Time passes until somebody has read this and typed the command.
+  const std::string more = more_time(saturating_add(needed - left, kMinute));
   if (wait > 0 && wait >= left)
-    return fmt::format("it may begin in {} at the earliest, but this instance ends in {}",
-                       duration_text(wait), duration_text(left));
-  if (saturating_add(wait, submission.limit) <= left) return {};
-  return fmt::format(
-      "it asks for {}{}, but this instance ends in {}", duration_text(submission.limit),
-      wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
+    return fmt::format("it may begin in {} at the earliest, but this instance ends in {}{}",
+                       duration_text(wait), duration_text(left), more);
+  if (needed <= left) return {};
+  return fmt::format("it asks for {}{}, but this instance ends in {}{}{}",
+                     duration_text(submission.limit),
+                     wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "",
+                     duration_text(left), shorter_limit(left - wait), more);
 }
 
 // The jobs that came with this key before; nullopt: none did.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <set>
+#include <utility>
 
 #include "base/check.hpp"
 #include "instance/basics/text.hpp"
@@ -54,9 +55,6 @@ Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const Acti
   if (ask.limit >= 0) update.limit = ask.limit;
   if (ask.extend != 0) {
     const Duration before = job.submission->limit;
-    if (before == 0)
-      return fail(Errc::invalid_argument,
-                  fmt::format("job {} has no time limit that could be moved", path), "extend");
     if (before + ask.extend <= 0)
       return fail(Errc::invalid_argument,
                   fmt::format("job {} has a limit of {}: {} less is none", path,
@@ -136,6 +134,23 @@ Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& as
   return {};
 }
 
+// Only a limit of its own can be moved by so much. The limit may be set all the same.
+Status JobManager::has_own_limit(const ActiveJob& job, Duration extend, Time now) const {
+  if (extend == 0 || job.submission->limit != 0) return {};
+  const std::string path = shown_path(job.id);
+  const Time end = end_around(*job.submission);
+  if (end == kTimeMax)
+    return fail(Errc::invalid_argument,
+                fmt::format("job {} has no time limit that could be moved", path), "extend");
+  const bool ends_here = end == lease_end();
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("job {} has no time limit of its own: it ends with {}, in {}{}", path,
+                  ends_here ? "its instance" : "its reservation", duration_text(distance(now, end)),
+                  ends_here && extend > 0 ? more_time(extend) : ""),
+      "extend");
+}
+
 Status JobManager::fits_in_time(const ActiveJob& job, const Submission& submission,
                                 Time now) const {
   const std::string path = shown_path(job.id);
@@ -143,6 +158,14 @@ Status JobManager::fits_in_time(const ActiveJob& job, const Submission& submissi
     const std::string why = too_late(submission, now);
     return why.empty() ? Status() : fail(Errc::unsatisfiable, fmt::format("job {}: {}", path, why));
   }
+  // Its agents have begun to end it, and no word of theirs has come yet. They count the own limit
+  // of tasks from their start, which may have been late.
+  const bool counts_from_start = job.life.started && !job.submission->is_instance;
+  const Time ended_at = counts_from_start ? saturating_add(job.life.t_start, time_limit_of(job))
+                                          : job.life.expiration;
+  if (job.life.expiration != 0 && ended_at <= now)
+    return fail(Errc::denied,
+                fmt::format("job {} has reached its limit, and is being ended", path));
   if (submission.limit == 0) return {};  // ends with the instance or reservation
   const Time end = saturating_add(job.life.t_alloc, submission.limit);
   if (end <= now)
@@ -153,12 +176,13 @@ Status JobManager::fits_in_time(const ActiveJob& job, const Submission& submissi
         "limit");
   const Time latest = end_around(submission);
   if (end <= latest) return {};
-  const char* const what =
-      latest == lease_end() ? "its instance" : "the reservation in which it runs";
+  const bool ends_here = latest == lease_end();
   return fail(
       Errc::unsatisfiable,
-      fmt::format("job {}: {} ends in {}; the longest limit it can have is {}", path, what,
-                  duration_text(distance(now, latest)), duration_text(latest - job.life.t_alloc)),
+      fmt::format("job {}: {} ends in {}; the longest limit it can have is {}{}", path,
+                  ends_here ? "its instance" : "the reservation in which it runs",
+                  duration_text(distance(now, latest)), duration_text(latest - job.life.t_alloc),
+                  ends_here ? more_time(end - latest) : ""),
       "limit");
 }
 
@@ -167,6 +191,7 @@ Result<JobManager::Change> JobManager::planned_change(JobId id, const msg::Updat
   const auto job = find_active(id);
   if (!job) return tl::unexpected(job.error());
   if (auto may = may_change(**job, ask); !may) return tl::unexpected(may.error());
+  if (auto has = has_own_limit(**job, ask.extend, now); !has) return tl::unexpected(has.error());
   auto update = update_of(ask, **job, shown_path(id));
   if (!update) return tl::unexpected(update.error());
   Change change{*job, *update, (*job)->submission};
@@ -225,9 +250,10 @@ void JobManager::write_change(const Change& change, Time now) {
   post(job, change.update, now);
   if (job.life.state == JobState::run && change.update.limit) {
     const Time end = end_of(job, job.life.t_alloc);
-    job.allocation->when.end = change.planned_end;
+    const Time planned = std::exchange(job.allocation->when.end, change.planned_end);
     journal_.add_allocation(*job.allocation);
     post(job, event::ResourceUpdate{end == kTimeMax ? 0 : end}, now);
+    child_end_moved(job, planned, now);
   }
   if (job.life.state == JobState::run) outside_.limit_changed(job);
   // Others may have waited for a job of the old name, and this job for others of that name.

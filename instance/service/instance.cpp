@@ -247,14 +247,26 @@ Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
   grant.path = jobs.path_of(job.id);
   grant.name = job.submission->name;
   grant.bind = identity.bind;
+  grant.patience = patience();
+  grant.moved_by = lease.moved_by;
+  grant.moved_by_operator = lease.moved_by_operator;
   return grant;
+}
+
+// A level has ended what it must end by force, and told of it, before the level above loses
+// patience: that takes a process some seconds at most, at any depth.
+Duration Instance::patience() const {
+  const Duration own = config.shutdown_timeout;
+  return identity.patience < 0 ? own : std::min(own, identity.patience - identity.patience / 6);
 }
 
 msg::Lease Instance::lease_of(const ActiveJob& job) const {
   const auto& updates = job.life.updates.all;
   const std::int64_t elastic = updates == nullptr ? -1 : updates->elastic.value_or(-1);
   const Time end = job.life.expiration;
-  return {end == 0 ? 0 : std::max<Duration>(1, end - clock.now()), end, elastic};
+  const EndMover mover = jobs.end_mover_of(job);
+  return {end == 0 ? 0 : std::max<Duration>(1, end - clock.now()), end, elastic, mover.path,
+          mover.by_operator};
 }
 
 Provisions::Settings Instance::provision_settings() const {
@@ -356,6 +368,15 @@ std::optional<Time> Instance::turn(Time now) {
 void Instance::only_list(const std::string& why) {
   read_only_ = true;
   jobs.read_only("nothing is started: " + why);
+}
+
+void Instance::set_end_mover(const EndMover& mover) {
+  if (mover == jobs.end_mover()) return;
+  jobs.set_end_mover(mover);
+  after_commit.add([this] {
+    for (const JobId id : jobs.holding())
+      if (const ActiveJob* const job = jobs.find(id)) children.tell_lease(id, lease_of(*job));
+  });
 }
 
 void Instance::set_lease(Time end, Time now) {

@@ -69,6 +69,11 @@ class Instance final : public Outside {
   void flush() { agents.flush(); }
 
   void set_lease(Time end, Time now);
+  // What moves that end, which the children hear of where it is theirs, too.
+  void set_end_mover(const EndMover& mover);
+  // How long an orderly end may take before it becomes a hard one, in ms: less than the instance
+  // above waits for it.
+  Duration patience() const;
 
   void start_tasks(const ActiveJob& job) override { agents.start_tasks(job); }
   void kill_tasks(const ActiveJob& job) override { agents.kill_tasks(job); }

@@ -28,6 +28,8 @@ struct Identity {
   bool is_one_machine = true;  // all agents are on the broker's machine, or pretend to be elsewhere
   Time started = 0;
   Time lease_end = kTimeMax;
+  Duration patience = -1;  // how long the instance above waits for its orderly end; negative: not
+                           // known
 };
 
 }  // namespace holon::instance

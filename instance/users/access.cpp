@@ -301,14 +301,21 @@ Status Access::narrow_update(const Request& request, const std::string& name) {
   const auto ask = transport::unpack<msg::UpdateRequest>(request.payload());
   if (!ask) return tl::unexpected<Error>(ask.error());
   if (auto usual = check_urgency(ask->urgency); !usual) return usual;
-  if (auto own = are_own(ask->ids, name); !own || ask->elastic < 0) return own;
-  for (const auto id : ask->ids)
-    if (const ActiveJob* const job = jobs_.find(JobId(id));
-        job != nullptr && job->submission->wishes.own)
-      return fail(Errc::denied,
-                  "how far the instance of a user grows by itself says the configuration "
-                  "(per-user.most), and operators",
-                  "elastic");
+  if (auto own = are_own(ask->ids, name); !own) return own;
+  const bool is_of_own = std::any_of(ask->ids.begin(), ask->ids.end(), [this](std::uint64_t id) {
+    const ActiveJob* const job = jobs_.find(JobId(id));
+    return job != nullptr && job->submission->wishes.own;
+  });
+  if (is_of_own && ask->elastic >= 0)
+    return fail(Errc::denied,
+                "how far the instance of a user grows by itself says the configuration "
+                "(per-user.most), and operators",
+                "elastic");
+  if (is_of_own && (ask->limit >= 0 || ask->extend > 0))
+    return fail(Errc::denied,
+                "how long the instance of a user lasts says the configuration (per-user.limit), "
+                "and operators; its user can make it shorter (-t -5m)",
+                "limit");
   return {};
 }
 

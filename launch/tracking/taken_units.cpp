@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/hostlist.hpp"
 #include "launch/tracking/cores.hpp"
@@ -45,6 +49,51 @@ bool is_bound_to(pid_t process, const BoundTo& cpus) {
   return mask && !mask->covers(cpus.all) && have_common_cpus(*mask, cpus.taken);
 }
 
+// All processes, and for those without a lineage of their own the nearest that has one: a program
+// may have thrown its environment away, but not its session and its ancestors. What it leaves
+// behind becomes a child of its instance's agent.
+class Snapshot {
+ public:
+  Snapshot() {
+    for (const ProcessStat& process : all_processes())
+      if (!process.of_kernel && !process.is_over()) all_.emplace(process.pid, process);
+  }
+  const std::map<pid_t, ProcessStat>& all() const { return all_; }
+  // The process itself, its session's leader or an ancestor, and its lineage. nullopt: it is just
+  // becoming another program, or ending. An empty lineage: none of them has any.
+  struct Known {
+    ProcessStat process;
+    std::string lineage;
+  };
+  std::optional<Known> known(const ProcessStat& process) {
+    const auto own = lineage_of(process);
+    if (!own) return std::nullopt;
+    if (!own->empty()) return Known{process, *own};
+    if (const auto leader = all_.find(process.session); leader != all_.end())
+      if (const auto its = lineage_of(leader->second); its && !its->empty())
+        return Known{leader->second, *its};
+    auto parent = all_.find(process.parent);
+    for (int depth = 0; depth < kDeepest && parent != all_.end(); ++depth) {
+      const auto its = lineage_of(parent->second);
+      if (its && !its->empty()) return Known{parent->second, *its};
+      parent = all_.find(parent->second.parent);
+    }
+    return Known{process, ""};
+  }
+
+ private:
+  static constexpr int kDeepest = 1'000;  // numbers may have been given anew meanwhile
+
+  const std::optional<std::string>& lineage_of(const ProcessStat& process) {
+    const auto [known, is_new] = lineages_.try_emplace(process.pid);
+    if (is_new) known->second = variable_of(process, kLineage);
+    return known->second;
+  }
+
+  std::map<pid_t, ProcessStat> all_;
+  std::map<pid_t, std::optional<std::string>> lineages_;
+};
+
 bool has_taken_unit(const TakenUnits& taken, const ProcessStat& process) {
   const auto value = [&](const char* name) {
     return variable_of(process, name).value_or(std::string());
@@ -85,20 +134,22 @@ Result<std::size_t> end_on_taken_units(const Node& node, const std::string& pref
   if (!cpus) return tl::unexpected(cpus.error());
   const std::string child = prefix + std::to_string(taken.job);
   std::size_t found = 0;
-  for (const ProcessStat& process : all_processes()) {
-    if (process.of_kernel || process.is_over()) continue;
-    const auto lineage = variable_of(process, kLineage);
-    const bool is_bound = taken.bind && is_bound_to(process.pid, *cpus);
-    if (!lineage) {  // it is just becoming another program, or ending
+  std::vector<ProcessStat> to_kill;
+  Snapshot snapshot;
+  for (const auto& [pid, process] : snapshot.all()) {
+    const auto known = snapshot.known(process);
+    const bool is_bound = taken.bind && is_bound_to(pid, *cpus);
+    if (!known) {
       found += is_bound ? 1 : 0;
       continue;
     }
-    if (job_within(*lineage, prefix) != taken.job) continue;
-    if (!is_bound && !(is_of_a_job(*lineage, child) && has_taken_unit(taken, process))) continue;
-    ++found;
-    signal_process(process, SIGKILL);
+    if (job_within(known->lineage, prefix) != taken.job) continue;
+    const bool was_given =
+        is_of_a_job(known->lineage, child) && has_taken_unit(taken, known->process);
+    if (is_bound || was_given) to_kill.push_back(process);
   }
-  return found;
+  for (const ProcessStat& process : to_kill) signal_process(process, SIGKILL);
+  return found + to_kill.size();
 }
 
 }  // namespace holon::launch

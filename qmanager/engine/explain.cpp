@@ -223,6 +223,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
                           queue.pending.size(),
                           {},
                           {}};
+  explanation.length = s.queues().length_of(job);
   if (job.place != Job::Place::pending) return explanation;
   look_at(s.config(), id);
   explanation.in_the_way = in_the_way(s, job, now);

@@ -32,7 +32,8 @@ msg::Explained waiting() {
                     {5, "/1.4", "big", "bob", "SCHED", "", 0, "job", 0},
                     {9, "", "maint", "root", "", "node7", 90'061'000, "advance", 86'461'000}};
   job.remedies = {{"limit", 300'000, "", 0.2, "a time limit of 5m or less"},
-                  {"size", 2, "", 0.5, "2 nodes instead of 4"}};
+                  {"size", 2, "", 0.5, "2 nodes instead of 4"},
+                  {"lease", 4'800'000, "", 0, "holon update /3 -t +80m"}};
   return job;
 }
 
@@ -53,7 +54,8 @@ TEST(Explain, ShowsTheReasonWhoIsInTheWayAndWhatWouldHelp) {
             "            advance reservation 9  maint on node7 from 1970-01-02 00:01 until "
             "1970-01-02 01:01\n"
             "would start with a time limit of 5m or less (gives up 20 %)\n"
-            "            with 2 nodes instead of 4 (gives up 50 %)\n");
+            "            with 2 nodes instead of 4 (gives up 50 %)\n"
+            "more time   for this instance: holon update /3 -t +80m\n");
   EXPECT_EQ(broker.last<msg::ExplainRequest>("explain").ids, std::vector<std::uint64_t>{7});
 }
 

@@ -1,12 +1,12 @@
 // What a child runs on units that are taken from it is found by what it was given.
 #include "launch/tracking/taken_units.hpp"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -42,24 +42,32 @@ TEST(TakenUnits, AreRefusedIfTheyAreNoSets) {
   EXPECT_TRUE(units->nodes.front().cores.contains(2));
 }
 
-// A process that sleeps, with these variables; returns when it has them.
-pid_t sleeper(std::vector<std::string> variables) {
-  int pipe[2];
-  EXPECT_EQ(pipe2(pipe, O_CLOEXEC), 0);
+// Looks again and again until it is so.
+template <class IsSo>
+void await(const IsSo& is_so) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!is_so()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    sched_yield();
+  }
+}
+
+// A program with these variables; returns when it has them.
+pid_t program(std::vector<std::string> words, std::vector<std::string> variables) {
   const pid_t pid = fork();
   if (pid == 0) {
-    std::vector<char*> env;
+    std::vector<char*> env, argv;
     for (std::string& variable : variables) env.push_back(variable.data());
+    for (std::string& word : words) argv.push_back(word.data());
     env.push_back(nullptr);
-    std::string name = "sleep", length = "600";
-    char* argv[] = {name.data(), length.data(), nullptr};
-    execve("/bin/sleep", argv, env.data());
+    argv.push_back(nullptr);
+    execve(argv[0], argv.data(), env.data());
     _exit(127);
   }
-  close(pipe[1]);
-  char byte = 0;
-  EXPECT_EQ(read(pipe[0], &byte, 1), 0);  // closed by the new program
-  close(pipe[0]);
+  await([&] {
+    const auto process = stat_of(pid);
+    return !process || !variable_of(*process, "HOLON_LINEAGE").value_or("").empty();
+  });
   return pid;
 }
 
@@ -71,9 +79,10 @@ class EndOnTakenUnits : public ::testing::Test {
       waitpid(pid, nullptr, 0);
     }
   }
-  pid_t add(const std::string& lineage, const std::string& cores) {
-    all_.push_back(sleeper({"HOLON_LINEAGE=" + lineage, "HOLON_NODELIST=n1", "HOLON_NODE_INDEX=0",
-                            "HOLON_CORES=" + cores}));
+  pid_t add(const std::string& lineage, const std::string& cores,
+            const std::vector<std::string>& words = {"/bin/sleep", "600"}) {
+    all_.push_back(program(words, {"HOLON_LINEAGE=" + lineage, "HOLON_NODELIST=n1",
+                                   "HOLON_NODE_INDEX=0", "HOLON_CORES=" + cores}));
     return all_.back();
   }
   static bool lives(pid_t pid) {
@@ -103,6 +112,23 @@ TEST_F(EndOnTakenUnits, FindsWhatJobsOfTheChildAndBelowItHave) {
   }
   for (const pid_t pid : {elsewhere, other_child, itself}) EXPECT_TRUE(lives(pid));
   EXPECT_EQ(*end_on_taken_units(*node, mark + "/", units), 0u);
+}
+
+// Its parent, and the leader of its session, have theirs still.
+TEST_F(EndOnTakenUnits, FindsWhatHasThrownItsEnvironmentAway) {
+  const std::string mark = "bare-" + std::to_string(getpid());
+  const pid_t job = add(mark + "/3/7", "4", {"/bin/sh", "-c", "env -i /bin/sleep 600 & wait"});
+  pid_t bare = 0;
+  await([&] {
+    for (const ProcessStat& process : all_processes())
+      if (process.parent == job && process.has_empty_environment) bare = process.pid;
+    return bare != 0;
+  });
+  const auto node = Node::discover("");
+  ASSERT_TRUE(node) << node.error().what;
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 2u);
+  await([&] { return !lives(bare); });
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 0u);
 }
 
 TEST_F(EndOnTakenUnits, FindsWhatIsBoundThereWhateverItSays) {

@@ -69,12 +69,18 @@ class ReasonSheet {
     const char* title = "in the way";
     for (const auto& other : job.in_the_way) line(std::exchange(title, ""), obstacle(other));
     title = "would start";
-    for (const auto& remedy : job.remedies)
+    for (const auto& remedy : job.remedies) {
+      if (remedy.kind == "lease") continue;
       line(std::exchange(title, ""),
            paint(io_, Colour::green,
                  (remedy.kind == "urgency" || remedy.kind == "gate" ? "after " : "with ") +
                      printable(remedy.text)) +
                (remedy.cost > 0 ? fmt::format(" (gives up {:.0f} %)", remedy.cost * 100) : ""));
+    }
+    for (const auto& remedy : job.remedies)
+      if (remedy.kind == "lease")
+        line("more time",
+             "for this instance: " + paint(io_, Colour::green, printable(remedy.text)));
   }
   void more_cores(const std::vector<std::string>& lines) {
     const char* title = "more cores";

@@ -22,6 +22,8 @@ using transport::unpack;
 constexpr std::size_t kSpansInPart = 512;
 // A shorter limit than this is no advice.
 constexpr Duration kShortestLimit = 1'000;
+// Until somebody has read an advice and followed it.
+constexpr Duration kToType = 60'000;
 
 // The scheduler counts in ticks; a person wants seconds, and the option to type.
 std::optional<msg::Remedy> remedy_of(const qmanager::Change& change) {
@@ -153,11 +155,6 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   if (job.life.state != JobState::sched || stopped || uses_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
   about.waits_for = name_of(why->kind);
-  if (const Time end = uses_.store.options().horizon.end;
-      why->has_no_room && end != kTimeMax && saturating_add(now(), about.limit) <= end)
-    about.reason +=
-        fmt::format("; nor is there room for it before the lease of these resources ends, at {}",
-                    time_text(uses_.clock.wall(end), uses_.clock.wall(now())));
   about.t_planned = uses_.clock.wall(why->planned_start.value_or(0));
   about.t_room = uses_.clock.wall(why->room_at.value_or(0));
   for (const JobId other : why->in_the_way) {
@@ -168,6 +165,34 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   }
   for (const auto& change : why->changes)
     if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));
+  add_more_time(*why, about);
+}
+
+// More time for the instance helps a job that is longer than what is left, and one for which there
+// is no room until then, unless it waits for jobs that end with the instance whenever that is.
+void ScheduleService::add_more_time(const qmanager::Explanation& why, msg::Explained& about) const {
+  const Time end = uses_.store.options().horizon.end;
+  if (end == kTimeMax) return;
+  const bool is_too_long = why.kind == qmanager::WaitKind::lease;
+  // As it is planned, which may be longer than its limit (queue.duration-offset).
+  const Duration length = why.length == kTimeMax ? 0 : why.length;
+  if (!is_too_long && (!why.has_no_room || saturating_add(now(), length) > end)) return;
+  if (!is_too_long)
+    about.reason += fmt::format(
+        "; nor is there room for it before the lease of these resources ends, at {} ({} left)",
+        time_text(uses_.clock.wall(end), uses_.clock.wall(now())),
+        duration_text(distance(now(), end)));
+  Time begin = is_too_long ? saturating_add(now(), kToType) : end;
+  for (const JobId id : why.in_the_way) {
+    const ActiveJob* const other = uses_.jobs.find(id);
+    if (is_too_long || other == nullptr || other->life.t_alloc == 0) continue;
+    if (other->submission->limit == 0) return;
+    begin = std::max(begin, saturating_add(other->life.t_alloc, other->submission->limit));
+  }
+  if (length == 0) return;
+  const Duration missing = saturating_add(begin, length) - end;
+  if (const std::string way = uses_.jobs.way_to_more_time(missing); !way.empty())
+    about.remedies.push_back({"lease", missing, {}, 0, way});
 }
 
 msg::Obstacle ScheduleService::obstacle(JobId id) const {

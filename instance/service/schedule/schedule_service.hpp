@@ -52,6 +52,7 @@ class ScheduleService {
   Result<msg::Prioritized> prioritized(JobId id) const;
   Result<msg::Explained> explained(JobId id);
   void add_cause(const ActiveJob& job, msg::Explained& about);
+  void add_more_time(const qmanager::Explanation& why, msg::Explained& about) const;
   msg::Obstacle obstacle(JobId id) const;
   msg::Span span(const qmanager::PlannedSpan& planned, bool vertices) const;
   Time now() const { return reactor_.now(); }

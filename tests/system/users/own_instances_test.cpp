@@ -96,6 +96,18 @@ TEST_F(OwnInstances, OneMayHaveMoreWhileOthersDoNotUseIt) {
             "five\nfive\nfive\nfive\nfive");
 }
 
+TEST_F(OwnInstances, OneLastsNoLongerThanTheConfigurationAndOperatorsSay) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.limit=1h"});
+  EXPECT_EQ(ok("ann", {"run", "echo", "runs"}), "runs");
+  for (const char* limit : {"+1h", "3h", "inf"}) {
+    const Ran longer = as("ann", {"-i", "/", "update", "1", "-t", limit});
+    EXPECT_NE(longer.code, 0) << limit;
+    EXPECT_THAT(longer.err, HasSubstr("per-user.limit")) << limit;
+  }
+  EXPECT_EQ(ok("ann", {"-i", "/", "update", "1", "-t", "-10m"}), "");
+  EXPECT_EQ(ok("eve", {"-i", "/", "update", "1", "-t", "+2h"}), "");
+}
+
 // What idles goes back to those who wait for it, and comes again when it is wanted.
 TEST_F(OwnInstances, AnIdlePartGoesBack) {
   start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=10s"});

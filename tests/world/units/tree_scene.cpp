@@ -1,6 +1,7 @@
 #include "tests/world/units/tree_scene.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <optional>
 #include <utility>
@@ -31,6 +32,7 @@ void TreeScene::TearDown() {
 
 Instance& TreeScene::begin_root(std::vector<std::string> conf, std::size_t hosts,
                                 const std::string& resources, Duration limit) {
+  std::signal(SIGPIPE, SIG_IGN);  // as in an agent
   Instance::Begin begin;
   begin.state_dir = dir_ + "/root";
   begin.conf = std::move(conf);
@@ -81,7 +83,8 @@ Result<msg::SubmitReply> TreeScene::submit_words(std::vector<std::string> words,
 
 Result<msg::SubmitReply> TreeScene::submit_work(Micros time, const Wanted& wanted,
                                                 const std::string& path) {
-  return submit_words({"work", std::to_string(time / kMs), "0", "100"}, wanted, path);
+  return submit_words({"work", std::to_string(time / kMs), "0", wanted.ignores_term ? "-1" : "100"},
+                      wanted, path);
 }
 
 std::uint64_t TreeScene::work(Micros time, const Wanted& wanted, const std::string& path) {
@@ -90,16 +93,22 @@ std::uint64_t TreeScene::work(Micros time, const Wanted& wanted, const std::stri
   return reply ? reply->first_id : 0;
 }
 
-std::uint64_t TreeScene::child(std::int64_t tasks, const std::vector<std::string>& conf,
-                               const std::string& path) {
+std::uint64_t TreeScene::submit_child(std::int64_t tasks, const std::vector<std::string>& conf,
+                                      const std::string& path, double limit) {
   std::vector<std::string> words = {"instance", "0", "1"};
   words.insert(words.end(), conf.begin(), conf.end());
-  const auto reply = submit_words(std::move(words), {.tasks = tasks, .is_instance = true}, path);
+  const auto reply =
+      submit_words(std::move(words), {.tasks = tasks, .is_instance = true, .limit = limit}, path);
   EXPECT_TRUE(reply) << to_string(reply.error());
-  if (!reply) return 0;
-  const std::string its = path + "/" + std::to_string(reply->first_id);
+  return reply ? reply->first_id : 0;
+}
+
+std::uint64_t TreeScene::child(std::int64_t tasks, const std::vector<std::string>& conf,
+                               const std::string& path, double limit) {
+  const auto id = submit_child(tasks, conf, path, limit);
+  const std::string its = path + "/" + std::to_string(id);
   EXPECT_TRUE(until([&] { return is_up(its); })) << its;
-  return reply->first_id;
+  return id;
 }
 
 msg::JobRecord TreeScene::record(std::uint64_t id, const std::string& path) {

@@ -39,14 +39,19 @@ class TreeScene : public Scene, public Instances {
     std::string system = {};  // more of attributes.system, as JSON
     bool is_instance = false;
     double limit = 0;
+    bool ignores_term = false;  // it ends by SIGKILL only
   };
   Result<msg::SubmitReply> submit_work(Micros time, const Wanted& wanted,
                                        const std::string& path = "");
   // A job that runs for so long. REQUIRES: it is taken.
   std::uint64_t work(Micros time, const Wanted& wanted, const std::string& path = "");
-  // An instance that stays until it is ended. `conf`: items, and "--exit-on-loss".
+  // An instance that stays until it is ended. `conf`: items, and "--exit-on-loss". `limit`: s; 0:
+  // none.
   std::uint64_t child(std::int64_t tasks, const std::vector<std::string>& conf = {},
-                      const std::string& path = "");
+                      const std::string& path = "", double limit = 0);
+  // The same without waiting until it is up.
+  std::uint64_t submit_child(std::int64_t tasks, const std::vector<std::string>& conf = {},
+                             const std::string& path = "", double limit = 0);
   // As the root has it, from its child where the job is of one.
   msg::JobRecord record(std::uint64_t id, const std::string& path = "");
   bool runs(std::uint64_t id, const std::string& path = "") {

@@ -150,13 +150,14 @@ function Life({ job, events }) {
 }
 
 function Why({ why }) {
-  const best = why.remedies[0], ahead = why.in_the_way.slice(0, 3);
+  const best = why.remedies.find(one => one.kind !== 'lease'), more = why.remedies.find(one => one.kind === 'lease'), ahead = why.in_the_way.slice(0, 3);
   return html`<section class="why"><h3>Why it waits</h3><p>${why.reason || 'The scheduler has not looked at it yet.'}</p>
     ${why.t_planned > 0 ? html`<p>Planned to start <b>${clock(why.t_planned)}</b>, in ${duration(why.t_planned - now())}.</p>`
       : why.t_room > 0 && html`<p>Earliest <b>${clock(why.t_room)}</b>, unless a job ahead of it takes the place.</p>`}
     ${ahead.length > 0 && html`<ul>${ahead.map(o => html`<li>${o.path ? html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', o.path); }}>${o.path} ${o.name}</a>` : o.kind}
       ${o.user && ` of ${o.user}`}${o.until > 0 && `, until ${clock(o.until)}`}</li>`)}</ul>`}
-    ${best && html`<p>It would start now with <b>${best.text}</b>.</p>`}</section>`;
+    ${best && html`<p>It would start now with <b>${best.text}</b>.</p>`}
+    ${more && html`<p>More time for this instance: <b>${more.text}</b></p>`}</section>`;
 }
 
 const facts = list => html`<dl class="facts">${list.filter(([, value]) => value || value === 0).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
