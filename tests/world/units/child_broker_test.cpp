@@ -42,7 +42,10 @@ class GrantingParent final : public Process {
   void tell_lease(Duration left) {
     grant.time_left = left;
     deliver([this, left] {
-      server_->call(child_, {"lease", transport::pack(msg::Lease{left, ++grant.lease})},
+      msg::Lease lease;
+      lease.time_left = left;
+      lease.lease = ++grant.lease;
+      server_->call(child_, {"lease", transport::pack(lease)},
                     [this](const Result<std::string>& answer) { leases_heard += answer ? 1 : 0; });
     });
   }
