@@ -36,7 +36,11 @@ std::size_t cost_of(const msg::GraphTask& task) {
 // limited. It keeps them, so that nothing that is closed in between comes in their way.
 std::size_t first_known(const GraphPlan& plan) {
   constexpr std::size_t kKnown = 500;
-  return std::min(plan.tasks.size(), kKnown);
+  std::size_t known = 0;
+  for (std::size_t cost = 0; known < std::min(plan.tasks.size(), kKnown) && cost < kCostAtOnce;
+       ++known)
+    cost += cost_of(plan.request.tasks[known]);
+  return known;
 }
 
 // The first task with the ways of this one: the first tasks are not asked about before all are
@@ -167,10 +171,8 @@ Status JobManager::choose_way(GraphPlan& plan, std::size_t place, Time now) {
 Result<std::size_t> JobManager::take_first(GraphPlan& plan, Time now) {
   Status good;
   std::size_t known = 0;
-  for (std::size_t cost = 0; known < first_known(plan) && cost < kCostAtOnce && good; ++known) {
-    cost += cost_of(plan.request.tasks[known]);
+  for (const std::size_t stop = first_known(plan); known < stop && good; ++known)
     good = take_way(plan, known, now);
-  }
   if (good) return known;
   for (std::size_t i = 0; i + 1 < known; ++i)
     if (!plan.specs[plan.tasks[i].spec].is_alone()) withdraw(asked_as(plan, i), now);

@@ -233,6 +233,14 @@ TEST_F(GraphPortions, TheWayIsChosenOnce) {
   ASSERT_EQ(jobs().active().size(), 700u);
   for (const auto& [id, job] : jobs().active())
     EXPECT_EQ(job.submission->limit, 77'000) << id.value();
+  // Fewer are asked about beside each other where they wait for many.
+  begin("node=2/core=2", {0});
+  for (std::size_t i = 1; i < 20; ++i) graph.tasks[i].after.assign(1'000, {"afterany", 0});
+  ASSERT_TRUE(take(graph));
+  enter_all(JobId(1));
+  ASSERT_EQ(jobs().active().size(), 700u);
+  for (const auto& [id, job] : jobs().active())
+    EXPECT_EQ(job.submission->limit, 77'000) << id.value();
   graph.specs.pop_back();
   for (auto& task : graph.tasks) task.ways = {0};
   const auto refused = take(graph);
