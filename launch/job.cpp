@@ -73,7 +73,7 @@ OpenFile opener(const JobContext& context, const msg::Start& spec) {
   };
 }
 
-constexpr const char* kLate = "late";  // a reason that the broker knows
+constexpr const char* kCameLate = "late";  // a reason that the broker knows
 }  // namespace
 
 Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
@@ -163,7 +163,7 @@ void Job::begin_prolog() {
 // Begins once no process of the job is left. False: there is no epilog, or it has run; or nothing
 // of the job has, since it came too late.
 bool Job::begin_epilog() {
-  if (reason_ == kLate && !prolog_begun_) return false;
+  if (reason_ == kCameLate && !prolog_begun_) return false;
   if (spec_.epilog.empty() || std::exchange(epilog_begun_, true)) return false;
   hook_ = std::make_unique<Hook>(
       context_.reactor, *context_.processes, *processes_, hook("epilog", spec_.epilog),
@@ -190,7 +190,7 @@ bool Job::is_late() const {
 }
 
 bool Job::give_up_late() {
-  give_up({126, "what it was to run on may have been taken from its instance", false}, kLate);
+  give_up({126, "what it was to run on may have been taken from its instance", false}, kCameLate);
   return false;
 }
 
