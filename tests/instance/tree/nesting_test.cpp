@@ -259,7 +259,7 @@ TEST(Nesting, NobodySpeaksForAParentOrAChild) {
   ASSERT_TRUE(live.status("/1"));
   for (const char* topic : {"lease", "hello", "record", "agent.hello"})
     for (const char* path : {"", "/1"}) {
-      const auto answer = live.call<msg::Empty>(topic, msg::Lease{1}, path);
+      const auto answer = live.call<msg::Empty>(topic, msg::Lease{1, 0, -1, "", false}, path);
       ASSERT_FALSE(answer) << topic;
       EXPECT_EQ(answer.error().code, Errc::denied) << topic;
     }

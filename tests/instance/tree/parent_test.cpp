@@ -114,7 +114,8 @@ class ParentTest : public ::testing::Test {
   // A new end.
   void tell_lease(Duration left) {
     bool told = false;
-    server_->call(child_peer_, {"lease", transport::pack(msg::Lease{left, ++lease_})},
+    server_->call(child_peer_,
+                  {"lease", transport::pack(msg::Lease{left, ++lease_, -1, "", false})},
                   [&](const Result<std::string>& answer) { told = answer.has_value(); });
     ASSERT_TRUE(until([&] { return told; }));
   }
