@@ -29,7 +29,7 @@ struct GrantAnswer {
 struct GrantPart {
   std::string path;    // whose: of the child; of what an instance itself holds: its own
   std::string source;  // owned, extra
-  std::string state;   // offered, held, asked back, draining, returned
+  std::string state;   // offered, held, asked back, draining, returned, lost
   std::string units;   // an idset of the numbers that the root has given them
   std::int64_t cores = 0, gpus = 0;
   std::int64_t until = 0;   // 0: no end of its own

@@ -77,15 +77,15 @@ std::string JobManager::too_late(const Submission& submission, Time now) const {
   for (const auto& d : submission.dependencies) wait = std::max(wait, clock_.instance(d.at) - now);
   const Duration needed = saturating_add(wait, submission.limit);
   // Time passes until somebody has read this and typed the command.
-  const std::string more = more_time(saturating_add(needed - left, kMinute));
+  const auto more = [&] { return more_time(saturating_add(needed - left, kMinute)); };
   if (wait > 0 && wait >= left)
     return fmt::format("it may begin in {} at the earliest, but this instance ends in {}{}",
-                       duration_text(wait), duration_text(left), more);
+                       duration_text(wait), duration_text(left), more());
   if (needed <= left) return {};
   return fmt::format("it asks for {}{}, but this instance ends in {}{}{}",
                      duration_text(submission.limit),
                      wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "",
-                     duration_text(left), shorter_limit(left - wait), more);
+                     duration_text(left), shorter_limit(left - wait), more());
 }
 
 // The jobs that came with this key before; nullopt: none did.
