@@ -93,20 +93,27 @@ Result<Filter> read_filter(const std::string& text) {
 
 std::vector<const msg::JobRecord*> in_order(std::vector<const msg::JobRecord*> jobs,
                                             std::size_t first, std::size_t most) {
-  const std::size_t begin = std::min(first, jobs.size());
-  const std::size_t end = begin + std::min(most, jobs.size() - begin);
-  const auto key = [](const msg::JobRecord* job) {
+  // A comparison that read states would read them some twenty times for each job.
+  struct Keyed {
+    std::tuple<int, Time, std::uint64_t> key;
+    const msg::JobRecord* job;
+  };
+  std::vector<Keyed> keyed;
+  keyed.reserve(jobs.size());
+  for (const auto* job : jobs) {
     const int rank = rank_of(*job);
     const Time time = rank == 2 ? -job->t_inactive : rank == 1 ? job->t_submit : -job->t_start;
-    return std::tuple(rank, time, job->id);
-  };
-  std::partial_sort(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(end), jobs.end(),
-                    [&](const auto* a, const auto* b) {
-                      const auto left = key(a), right = key(b);
-                      return left != right ? left < right : a->path < b->path;
+    keyed.push_back({{rank, time, job->id}, job});
+  }
+  const std::size_t begin = std::min(first, jobs.size());
+  const std::size_t end = begin + std::min(most, jobs.size() - begin);
+  std::partial_sort(keyed.begin(), keyed.begin() + static_cast<std::ptrdiff_t>(end), keyed.end(),
+                    [](const Keyed& a, const Keyed& b) {
+                      return a.key != b.key ? a.key < b.key : a.job->path < b.job->path;
                     });
-  return {jobs.begin() + static_cast<std::ptrdiff_t>(begin),
-          jobs.begin() + static_cast<std::ptrdiff_t>(end)};
+  jobs.clear();
+  for (std::size_t i = begin; i < end; ++i) jobs.push_back(keyed[i].job);
+  return jobs;
 }
 
 bool has_failed(const msg::JobRecord& job) {

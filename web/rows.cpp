@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <unordered_map>
 
 #include "base/hostlist.hpp"
@@ -175,21 +176,40 @@ class Layouter {
     if (input_.rows == RowsBy::nodes)
       for (const Host& host : input_.hosts)
         lanes_.row(host.name, std::max<std::int64_t>(host.cores, 1));
-    auto jobs = input_.jobs;
-    const bool by_job = input_.rows == RowsBy::jobs;
-    std::sort(jobs.begin(), jobs.end(), [&](const auto* a, const auto* b) {
-      const auto key = [&](const auto* job) {
-        return std::pair(by_job || start_of(*job) == 0 ? job->t_submit : start_of(*job), job->id);
-      };
-      const auto left = key(a), right = key(b);
-      return left != right ? left < right : a->path < b->path;
-    });
-    for (const auto* job : jobs) add(*job);
+    for (const auto* job : in_order_of_begin()) add(*job);
     for (const auto* span : input_.plan) add(*span);
     return std::move(layout_);
   }
 
  private:
+  // When a job's first piece begins, if it has one: only rows of jobs show what has not started.
+  std::optional<Time> begin_of(const msg::JobRecord& job) const {
+    const Time start = start_of(job);
+    const bool by_job = input_.rows == RowsBy::jobs;
+    if (start == 0 && (!by_job || is_over(job))) return std::nullopt;
+    return by_job ? job.t_submit : start;
+  }
+
+  // The jobs that have pieces. Most of a large instance's wait and have none: they are left out
+  // before the rest is sorted, and each job's begin is read from its state once.
+  std::vector<const msg::JobRecord*> in_order_of_begin() const {
+    struct Begun {
+      Time begin;
+      const msg::JobRecord* job;
+    };
+    std::vector<Begun> begun;
+    for (const auto* job : input_.jobs)
+      if (const auto begin = begin_of(*job)) begun.push_back({*begin, job});
+    std::sort(begun.begin(), begun.end(), [](const Begun& a, const Begun& b) {
+      if (a.begin != b.begin) return a.begin < b.begin;
+      return a.job->id != b.job->id ? a.job->id < b.job->id : a.job->path < b.job->path;
+    });
+    std::vector<const msg::JobRecord*> jobs;
+    jobs.reserve(begun.size());
+    for (const Begun& each : begun) jobs.push_back(each.job);
+    return jobs;
+  }
+
   std::uint32_t subject_of(const std::string& path, std::string label) {
     layout_.subjects.push_back({path, std::move(label)});
     return static_cast<std::uint32_t>(layout_.subjects.size() - 1);
@@ -220,7 +240,6 @@ class Layouter {
   }
 
   void add(const msg::JobRecord& job) {
-    if (start_of(job) == 0 && (input_.rows != RowsBy::jobs || is_over(job))) return;
     // Of a child instance its jobs are drawn, and where there are nodes, what it has of them.
     const auto grant = input_.grants.find(job.path);
     const std::string held_for = job.is_instance                ? job.path

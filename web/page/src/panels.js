@@ -111,7 +111,7 @@ function load(draw) {
   if (FROZEN && what.kind === 'instance') return void (last = { key });
   if (key === last.key) {
     if (last.open || (last.version === version.value && !isDue())) return;
-    if (Date.now() - last.time < kAgain) return drawLater(draw);
+    if (Date.now() - last.time < kAgain) return drawLater(draw, last.time);
   }
   const mine = last = { key, version: version.value, time: Date.now(), open: true };
   const take = answer => {

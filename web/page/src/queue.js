@@ -16,7 +16,7 @@ function want(page) {
   if (key !== list.key) Object.assign(list, { key, pages: new Map(), asked: new Map() });
   const last = list.asked.get(page);
   const due = !last || (last.version !== version.value && !last.open && Date.now() - last.time >= kAgain);
-  if (last && last.version !== version.value && !due) drawLater(draw);
+  if (last && last.version !== version.value && !due) drawLater(draw, last.time);
   if (!due) return;
   const mine = { version: version.value, time: Date.now(), open: true };
   list.asked.set(page, mine);
@@ -103,7 +103,7 @@ const failures = { key: '', groups: [], time: 0, open: false };
 function wantFailures() {
   const key = `${at.value} ${version.value}`;
   if (key === failures.key || failures.open) return;
-  if (Date.now() - failures.time < kAgain) return drawLater(draw);
+  if (Date.now() - failures.time < kAgain) return drawLater(draw, failures.time);
   Object.assign(failures, { key, open: true, time: Date.now() });
   ask('failures', { at: at.value }).then(json => { failures.groups = json.groups; }, () => {}).then(() => { failures.open = false; draw(); });
 }

@@ -43,10 +43,10 @@ export async function change(verb, what) {
   }
 }
 
-// Not more often than so the same is asked for again; what has changed meanwhile is then drawn.
+// Not more often than so the same is asked for again; what has changed meanwhile is drawn when it may be.
 export const kAgain = 500;  // ms
 let later = 0;
-export const drawLater = draw => { later ||= setTimeout(() => { later = 0; draw(); }, kAgain); };
+export const drawLater = (draw, asked) => { later ||= setTimeout(() => { later = 0; draw(); }, Math.max(0, kAgain - (Date.now() - asked))); };
 
 export const choose = (kind, name) => { selected.value = kind ? { kind, name } : null; };
 export const next = (choice, choices) => { choice.value = choices[(choices.indexOf(choice.value) + 1) % choices.length]; };
