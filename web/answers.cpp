@@ -11,8 +11,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostRows = 5'000;  // whose names are told
-constexpr std::size_t kParts = 240;       // of the curves
+constexpr std::size_t kMostRows = 5'000;     // whose names are told
+constexpr std::size_t kMostNodesNamed = 20;  // of those that take no work
+constexpr std::size_t kParts = 240;          // of the curves
 constexpr Time kSparkSeconds = 60;
 
 std::string dumped(const Json& json) {
@@ -37,6 +38,24 @@ Json job_line(const msg::JobRecord& job) {
   if (job.tasks > 0) line["tasks"] = msg::tasks_text(job);
   if (job.is_instance) line["instance"] = true;
   return line;
+}
+
+bool is_of_use(const Host& host) {
+  return host.state != "down" && host.state != "drained";
+}
+
+std::int64_t with_state(const std::vector<Host>& hosts, std::string_view state) {
+  return std::count_if(hosts.begin(), hosts.end(),
+                       [&](const Host& host) { return host.state == state; });
+}
+
+// Nodes that take no work: which, and why.
+Json out_of_use(const std::vector<Host>& hosts) {
+  Json nodes = Json::array();
+  for (const Host& host : hosts)
+    if (!is_of_use(host) && nodes.size() < kMostNodesNamed)
+      nodes.push_back({{"name", host.name}, {"state", host.state}, {"reason", host.reason}});
+  return nodes;
 }
 
 Json instance_json(const Model& model, const InstanceView& at, Time now) {
@@ -70,8 +89,9 @@ Json instance_json(const Model& model, const InstanceView& at, Time now) {
           {"said", at.last_event},
           {"said_at", at.last_time},
           {"ends", ends},
-          {"down", std::count_if(at.hosts.begin(), at.hosts.end(),
-                                 [](const Host& host) { return host.state == "down"; })}};
+          {"down", with_state(at.hosts, "down")},
+          {"drained", with_state(at.hosts, "drained")},
+          {"out_of_use", out_of_use(at.hosts)}};
 }
 
 template <class Choice>
@@ -115,6 +135,24 @@ Json subjects_of(const Layout& layout, Picture& picture) {
     bar.subject = place->second;
   }
   return subjects;
+}
+
+// The names of rows with their lanes, and the state of a node that takes no work.
+Json rows_json(const Model& model, const InstanceView& at, RowsBy by,
+               const std::vector<Row>& rows) {
+  std::map<std::string_view, std::string_view> states;
+  if (by == RowsBy::nodes)
+    for (const Host& host : at.hosts)
+      if (!is_of_use(host)) states.emplace(host.name, host.state);
+  Json all = Json::array();
+  for (std::size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
+    const auto* job = by == RowsBy::jobs ? model.job(rows[i].name) : nullptr;
+    Json row = {job != nullptr ? msg::shown_path(*job) : rows[i].name, rows[i].lanes};
+    if (const auto state = states.find(rows[i].name); state != states.end())
+      row.push_back(state->second);
+    all.push_back(std::move(row));
+  }
+  return all;
 }
 
 Result<std::vector<const msg::JobRecord*>> chosen(const Model& model, const std::string& at,
@@ -224,12 +262,7 @@ Result<std::string> time_json(const Model& model, const TimeQuestion& question) 
     return (cut == 0 ? "/" : job->path.substr(0, cut)) != question.at;
   });
   const Curves curves = curves_of(own, question.window, kParts, question.now);
-  Json rows = Json::array();
-  for (std::size_t i = 0; i < std::min(layout.rows.size(), kMostRows); ++i) {
-    const auto* job = question.rows == RowsBy::jobs ? model.job(layout.rows[i].name) : nullptr;
-    rows.push_back(
-        {job != nullptr ? msg::shown_path(*job) : layout.rows[i].name, layout.rows[i].lanes});
-  }
+  const Json rows = rows_json(model, *at, question.rows, layout.rows);
   Time first = question.now;
   for (const auto* job : *jobs) first = std::min(first, job->t_submit);
   return dumped({{"version", model.version()},

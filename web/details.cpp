@@ -25,7 +25,9 @@ using Json = nlohmann::json;
 constexpr std::size_t kTail = 8'192;     // bytes of output that are shown
 constexpr std::size_t kForLine = 2'048;  // in which the last line is looked for
 constexpr std::size_t kMostLines = 20'000;
-constexpr std::size_t kMostKnown = 256;  // jobs, each with the end of its output
+constexpr std::size_t kLinesAtOnce = 4;      // jobs that are asked for what they wrote
+constexpr std::size_t kMostOfAJob = 65'536;  // bytes of its output; the log has less of each
+constexpr std::size_t kMostKnown = 256;      // jobs, each with the end of its output
 
 Json parsed(const std::string& text) {
   auto json = Json::parse(text, nullptr, false);
@@ -174,11 +176,57 @@ void Details::finish(Gathered& gathered) {
 }
 
 std::string Details::last_line(const msg::JobRecord& job) {
-  if (last_lines_.size() > kMostLines) last_lines_.clear();
+  if (last_lines_.size() > kMostLines && lines_wanted_.empty() && lines_open_ == 0)
+    last_lines_.clear();
   const auto [place, is_new] = last_lines_.try_emplace(job.path);
   if (!is_new) return place->second;
-  if (const auto tail = tail_of(error_file(job), kForLine)) place->second = last_line_of(*tail);
-  return place->second;
+  for (const std::string& file : {job.error, job.output}) {
+    if (file.empty()) continue;
+    if (const auto tail = tail_of(file, kForLine)) place->second = last_line_of(*tail);
+    if (!place->second.empty()) return place->second;
+  }
+  lines_wanted_.push_back(job.path);
+  ask_for_lines();
+  return "";
+}
+
+void Details::ask_for_lines() {
+  while (lines_open_ < kLinesAtOnce && !lines_wanted_.empty()) {
+    const std::string path = std::move(lines_wanted_.front());
+    lines_wanted_.pop_front();
+    collect_line(path);
+  }
+}
+
+void Details::collect_line(const std::string& path) {
+  const auto* const job = model_.job(path);
+  if (job == nullptr) return;
+  struct Written {
+    std::string errors, output;
+  };
+  const auto written = std::make_shared<Written>();
+  ++lines_open_;
+  observer_.collect<msg::OutputChunk>(
+      "job.attach", msg::AttachRequest{job->id}, instance_of(path),
+      [written](const msg::OutputChunk& chunk) {
+        (chunk.error ? written->errors : written->output) += chunk.data;
+        return written->errors.size() + written->output.size() <= kMostOfAJob;
+      },
+      [this, written, path](const Status&) {
+        --lines_open_;
+        std::string line;
+        // The end of more than that was not seen.
+        if (written->errors.size() + written->output.size() <= kMostOfAJob) {
+          line = last_line_of(written->errors);
+          if (line.empty()) line = last_line_of(written->output);
+        }
+        if (!line.empty()) {
+          last_lines_[path] = std::move(line);
+          model_.touch();
+        }
+        ask_for_lines();
+      },
+      10'000);
 }
 
 }  // namespace holon::web

@@ -1,6 +1,7 @@
 // details.hpp - all about one job, as its panel shows it: the record, its life, why it waits, the
 // end of what it wrote.
 #pragma once
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,14 +20,16 @@ Result<std::string> tail_of(const std::string& file, std::size_t most);
 class Details {
  public:
   // REQUIRES: both outlive it.
-  Details(client::Observer& observer, const Model& model) : observer_(observer), model_(model) {}
+  Details(client::Observer& observer, Model& model) : observer_(observer), model_(model) {}
 
   using OnAnswer = std::function<void(Result<std::string>)>;
 
   // Answers with JSON. For all who look at the same job its instance is asked once, again when the
   // job has changed, and some seconds later. Errors: not_found.
   void of_job(const std::string& path, OnAnswer on_answer);
-  // The last line that a job wrote, "" if that cannot be read; remembered.
+  // The last line that a job which is over wrote, of its errors if there are any; remembered. What
+  // is not in a file of one's own (small outputs of arrays are in the instance's log) is asked for,
+  // a few jobs at a time: until then "", and the model's version tells that lines have come.
   std::string last_line(const msg::JobRecord& job);
 
  private:
@@ -45,10 +48,14 @@ class Details {
   void ask_why(const std::shared_ptr<Gathered>& gathered);
   void ask_output(const std::shared_ptr<Gathered>& gathered);
   void finish(Gathered& gathered);
+  void ask_for_lines();
+  void collect_line(const std::string& path);
 
   client::Observer& observer_;
-  const Model& model_;
+  Model& model_;
   std::map<std::string, std::string> last_lines_;  // by path
+  std::deque<std::string> lines_wanted_;           // of these jobs, which are still to be asked for
+  std::size_t lines_open_ = 0;                     // that are being asked for
   std::map<std::string, Known> known_;             // by path
 };
 

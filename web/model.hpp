@@ -68,6 +68,8 @@ class Model {
   const InstanceView* find(const std::string& path) const;
   // The number of the last change.
   std::uint64_t version() const { return version_; }
+  // Something beside the model that is shown with it has changed.
+  void touch() { ++version_; }
 
   // The job with this path ("/3/7"); nullptr: it is not known.
   const msg::JobRecord* job(const std::string& path) const;

@@ -9,6 +9,7 @@
 
 #include "msg/grant.hpp"
 #include "tests/instance/live.hpp"
+#include "tests/web/browser/web_process.hpp"
 #include "tests/web/visitor.hpp"
 #include "web/details.hpp"
 #include "web/server.hpp"
@@ -195,6 +196,42 @@ TEST_F(Web, TasksOfArraysAreDrawnAndFound) {
   EXPECT_EQ(served.ask("/jobs")["all"], 1);
   EXPECT_TRUE(eventually([&] { return served.ask("/jobs?filter=failed,completed")["all"] == 6; }))
       << served.ask("/jobs?filter=failed,completed").dump(1);
+}
+
+// What small tasks wrote is in the instance's log, and no file of their own.
+TEST_F(Web, FailuresOfAnArrayAreGroupedByTheirLastLines) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Served served(live);
+  const auto array = live.job({"sh", "-c",
+                               "[ $HOLON_ARRAY_INDEX -le 4 ] || { echo 'this went wrong'; exit 5; }"
+                               "; echo \"no such dataset\" >&2; exit 5"},
+                              {.count = 6, .system = R"({"holon": {"array": {}}})"});
+  live.wait_one(array);
+  const auto has_lines = [&] {
+    const auto groups = served.ask("/failures")["groups"];
+    return groups.size() == 2 && groups[0]["line"] == "no such dataset" && groups[0]["jobs"] == 4 &&
+           groups[1]["line"] == "this went wrong";
+  };
+  EXPECT_TRUE(eventually(has_lines)) << served.ask("/failures").dump(1);
+}
+
+TEST_F(Web, NamesNodesThatTakeNoWork) {
+  const Live live({"--resources", "node=3/core=2"});
+  const Served served(live);
+  Visitor viewer(served.port());
+  viewer.say(get("/events", served.bearer()));  // resources are asked for while somebody looks
+  testing::holon_in(live, "resource drain -m 'ECC errors' node1");
+  const auto row_says = [&] {
+    const auto rows = served.ask("/time?rows=nodes&width=400&height=100")["rows"];
+    return rows == json({{"node0", 2}, {"node1", 2, "drained"}, {"node2", 2}});
+  };
+  EXPECT_TRUE(eventually(row_says)) << served.ask("/time?rows=nodes").dump(1);
+  Visitor again(served.port());
+  again.say(get("/events", served.bearer()));
+  const auto instance = next_state(again)["instances"][0];
+  EXPECT_EQ(instance["drained"], 1);
+  EXPECT_EQ(instance["out_of_use"],
+            json({{{"name", "node1"}, {"state", "drained"}, {"reason", "ECC errors"}}}));
 }
 
 TEST_F(Web, ChangesNothingWithoutTheOtherToken) {

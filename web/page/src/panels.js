@@ -60,6 +60,7 @@ export function Status() {
       <${Bar} whole=${whole} label=${`${duration(left)} of its lease left`} parts=${[[left, 'lease']]} /> ${duration(left)} left</span>`}
     <span class="fact">${cores(i)} <b>${number(busy + given + lent)}</b> of ${count(i.cores, 'core')} in use${i.gpus > 0 && `, ${i.gpus - i.gpus_free} of ${count(i.gpus, 'GPU')}`}</span>
     ${i.down > 0 && html`<span class="fact alarm">${count(i.down, 'node')} down</span>`}
+    ${i.drained > 0 && html`<span class="fact warn">${count(i.drained, 'node')} drained</span>`}
     <span class="fact"><b>${number(i.running)}</b> running</span>
     <span class="fact"><b>${number(i.pending)}</b> waiting</span>
     <span class=${`fact ${i.failed ? 'bad' : ''}`}><b>${number(i.failed)}</b> failed</span>
@@ -193,6 +194,8 @@ function InstancePanel({ i, json }) {
     ${facts([['policy', i.policy], ['state', i.health], ['nodes', i.nodes], ['cores', `${number(i.cores)}: ${number(busy)} busy, ${number(given)} with children, ${lent > 0 ? `${number(lent)} lent, ` : ''}${number(i.free)} free${extra > 0 ? `; ${number(own)} its own, ${number(extra)} extra` : ''}`],
       ['jobs', [['running', i.running], ['waiting', i.pending], ['completed', i.over - i.failed - i.cancelled], ['failed', i.failed], ['cancelled', i.cancelled]].map(([word, n]) => `${number(n)} ${word}`).join(', ')],
       ['longest wait', i.oldest > 0 && duration(now() - i.oldest)], ['began', clock(i.started)], ['lease ends', i.expires > 0 && clock(i.expires)]])}
+    ${i.out_of_use?.length > 0 && html`<h3>Nodes that take no work</h3><ul class="jobs">${i.out_of_use.map(node => html`<li><a href="#" onClick=${event => { event.preventDefault(); choose('node', node.name); }}>${node.name}</a> ${node.state}${node.reason && `: ${node.reason}`}</li>`)}
+      ${i.down + i.drained > i.out_of_use.length && html`<li>and ${number(i.down + i.drained - i.out_of_use.length)} more</li>`}</ul>`}
     ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}${child.extra > 0 && `, ${number(child.extra)} of them lent`}</li>`)}</ul>`}
     ${json && html`<${Grants} i=${i} json=${json} />`}
     <p class="note">Select a job, a bar or a node's name to see more of it. <kbd>?</kbd> shows the keys.</p>`;

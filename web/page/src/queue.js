@@ -120,7 +120,7 @@ export function Failures() {
     <ul tabindex="0" aria-label="Kinds of failures">${failures.groups.slice(0, kMostKinds).map(group => html`<li>
       <div class="first"><b>${group.jobs.toLocaleString('en')}</b> <span class=${stateClass(group.result)}>${kindOf(group)}</span>
         ${mayWrite.value && html`<button class="act" onClick=${() => change('retry', group.named.map(job => job.id))} title=${`holon retry, of ${count(group.named.length, 'job')}`}>Retry these</button>`}</div>
-      <code>${group.line || 'nothing was written'}</code>
+      <code>${group.line || 'no output was found'}</code>
       <div class="named">${group.named.slice(0, 6).map(job => html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', job.path); }}>${job.id} ${job.name}</a> `)}${group.jobs > 6 && '…'}</div></li>`)}
       ${failures.groups.length > kMostKinds && html`<li class="note">and ${count(failures.groups.length - kMostKinds, 'other kind')}; the filter <code>failed</code> lists them all</li>`}</ul>
   </section>`;

@@ -223,7 +223,7 @@ export class TimeView {
     ctx.textAlign = 'right';
     ctx.textBaseline = 'middle';
     let free = bbox.top - 1;
-    this.data.rows.forEach(([name], i) => {
+    this.data.rows.forEach(([name, , state], i) => {
       const top = bbox.top + this.rowTops[i] * lane, bottom = bbox.top + this.rowTops[i + 1] * lane, middle = (top + bottom) / 2;
       if (i % 2 === 0 && bottom - top > 3) {
         ctx.fillStyle = p.row;
@@ -231,7 +231,7 @@ export class TimeView {
       }
       if (middle - 6 * devicePixelRatio < free) return;
       free = middle + 6 * devicePixelRatio;
-      ctx.fillStyle = p.text;
+      ctx.fillStyle = state === 'down' ? p.failed : state ? p['time limit'] : p.text;
       ctx.fillText(name.length > 16 ? `…${name.slice(-15)}` : name, bbox.left - 6 * devicePixelRatio, middle);
     });
   }
