@@ -12,12 +12,16 @@
 #include "instance/process/state_claim.hpp"
 #include "instance/tree/dead_child.hpp"
 #include "msg/job_filter.hpp"
+#include "web/details.hpp"
+#include "web/listing.hpp"
 
 namespace holon::cli {
 namespace {
 
 // Tasks of arrays that are drawn one by one; of more, nobody could see anything.
 constexpr std::uint64_t kMostTasks = 100'000;
+constexpr std::size_t kForLastLine = 2'048;  // bytes of a file's end in which it is looked for
+constexpr std::size_t kMostOfAJob = 65'536;  // bytes of output; the log has less of each job
 
 using Jobs = std::vector<msg::JobRecord>;
 
@@ -112,6 +116,53 @@ Result<Jobs> jobs_and_tasks(client::Client& client, const msg::JobFilter& filter
   return std::move(jobs->jobs);
 }
 
+// What a job wrote to stderr, and to stdout.
+struct Written {
+  std::string errors, output;
+};
+using WrittenBy = std::function<Written(const msg::JobRecord& job)>;
+
+std::string last_line_in_files(const msg::JobRecord& job) {
+  for (const std::string& file : {job.error, job.output}) {
+    const auto tail = file.empty() ? Result<std::string>("") : web::tail_of(file, kForLastLine);
+    if (auto line = tail ? web::last_line_of(*tail) : ""; !line.empty()) return line;
+  }
+  return "";
+}
+
+// The last lines of failures, of each instance as many as its page reads. What is in no file of
+// this user is asked for: outputs of small tasks are in the log of their instance.
+std::map<std::string, std::string> last_lines_of(const Jobs& jobs, const WrittenBy& written_by) {
+  std::map<std::string, std::vector<const msg::JobRecord*>> by_instance;
+  for (const auto& job : jobs) by_instance[web::instance_of(job.path)].push_back(&job);
+  std::map<std::string, std::string> lines;
+  const auto read = [&](const msg::JobRecord& job) {
+    std::string line = last_line_in_files(job);
+    if (line.empty()) {
+      const Written written = written_by(job);
+      line = web::last_line_of(written.errors);
+      if (line.empty()) line = web::last_line_of(written.output);
+    }
+    return lines[job.path] = line;
+  };
+  for (const auto& [path, of_instance] : by_instance) web::failures_of(of_instance, read);
+  return lines;
+}
+
+// What the instance of a job has of its output; nothing where that is more than a line is worth.
+Written asked_for(client::Client& client, const msg::JobRecord& job) {
+  Written written;
+  client.set_path(web::instance_of(job.path));
+  const auto is_small = [&] {
+    return written.errors.size() + written.output.size() <= kMostOfAJob;
+  };
+  const auto told = client.attach(job.id, [&](const msg::OutputChunk& chunk) {
+    (chunk.error ? written.errors : written.output) += chunk.data;
+    return is_small();
+  });
+  return told && is_small() ? written : Written();
+}
+
 // Damage that may leave jobs off the page. A journal that cannot be checked has been read all the
 // same: then only what the reader has met with is known.
 std::vector<std::string> damage_of(const std::string& state_dir, std::vector<std::string> met) {
@@ -138,6 +189,10 @@ Result<Shown> ask_instance(client::Client& client, const msg::JobFilter& filter)
   shown.depths = depths_of(client);
   if (const auto resources = client.resources()) shown.hosts = web::hosts_of(*resources);
   if (shown.node) shown.machine = {shown.node->nodes, shown.node->cores};
+  const std::string at = client.path();
+  shown.last_lines =
+      last_lines_of(shown.jobs, [&](const auto& job) { return asked_for(client, job); });
+  client.set_path(at);
   return shown;
 }
 
@@ -172,6 +227,11 @@ Result<Shown> read_ended_instance(const std::string& state_dir, const msg::JobFi
   } while (!from.empty());
   add_tasks(shown.jobs, filter, [&](const std::string& path, const Arrays& arrays) {
     return past_tasks_of(instance::state_dir_below(state_dir, "/", path), path, arrays, problems);
+  });
+  shown.last_lines = last_lines_of(shown.jobs, [&](const msg::JobRecord& job) {
+    const std::string dir = instance::state_dir_below(state_dir, "/", web::instance_of(job.path));
+    auto found = instance::read_dead_child_job(dir, job.id);
+    return found ? Written{std::move(found->error), std::move(found->output)} : Written();
   });
   if (const auto machine = instance::past_machine(state_dir)) shown.machine = *machine;
   shown.damage = damage_of(state_dir, std::move(problems));

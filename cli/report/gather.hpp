@@ -1,6 +1,7 @@
 // gather.hpp - what the page about an instance is made of: its jobs and those below it, from the
 // instance that runs, or from the state directory of a root that has ended.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct Shown {
   instance::PastMachine machine;
   std::vector<web::Host> hosts;
   std::string depths, state_dir;
-  std::vector<std::string> damage;  // of the journal that the jobs were read from
+  std::vector<std::string> damage;                // of the journal that the jobs were read from
+  std::map<std::string, std::string> last_lines;  // that failed jobs wrote, by path
 
   // Now, or the end of the last job of an ended instance.
   Time as_of() const;

@@ -22,8 +22,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kForLastLine = 2'048;  // bytes of output in which the last line is looked for
-
 std::string dumped_json(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -50,15 +48,14 @@ Time record_end(const msg::JobRecord& job) {
   return web::is_over(job) ? web::end_of_run(job, 0) : 0;
 }
 
-// The last line that a job wrote, where its file is this user's.
-std::string last_line_in_file(const msg::JobRecord& job) {
-  const auto tail = web::tail_of(job.error.empty() ? job.output : job.error, kForLastLine);
-  return tail ? web::last_line_of(*tail) : "";
-}
-
-Json failures_json_of(const std::vector<const msg::JobRecord*>& jobs) {
+Json failures_json_of(const std::vector<const msg::JobRecord*>& jobs,
+                      const std::map<std::string, std::string>& last_lines) {
+  const auto last_line = [&](const msg::JobRecord& job) {
+    const auto found = last_lines.find(job.path);
+    return found == last_lines.end() ? std::string() : found->second;
+  };
   Json groups = Json::array();
-  for (const auto& group : web::failures_of(jobs, last_line_in_file)) {
+  for (const auto& group : web::failures_of(jobs, last_line)) {
     Json named = Json::array();
     for (const auto* job : group.newest)
       named.push_back({{"path", job->path}, {"id", msg::label_of(*job)}, {"name", job->name}});
@@ -231,7 +228,7 @@ void ReportPage::add(const ReportPart& part, const sim::PolicyRun& figures) {
                  {"pending", 0}}},
                {"hosts", hosts_json(part.hosts)},
                {"rows", rows_json(placed.rows)},
-               {"failures", failures_json_of(jobs)}};
+               {"failures", failures_json_of(jobs, head_.last_lines)}};
   if (!part.lost.empty()) json["lost"] = lost_json(part.lost);
   if (part.grants) json["grants"] = grants_json(*part.grants);
   std::string text = dumped_json(json);

@@ -2,6 +2,7 @@
 // asks no other host for anything.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -61,6 +62,7 @@ struct ReportHead {
   bool elapsed = false;           // times count from the first submission: there is no clock
   std::string colour = "result";  // by which the page colours jobs first
   std::string best = "/";         // the path of the part that is shown first
+  std::map<std::string, std::string> last_lines;  // that failed jobs wrote, by path
 };
 
 // Gathers the parts, one after the other, so that their records need not be there at once.

@@ -15,6 +15,7 @@
 
 #include "instance/job/ended.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/output/output_log.hpp"
 #include "msg/instance.hpp"
 #include "tests/cli/pages/frozen_records.hpp"
 #include "tests/cli/run.hpp"
@@ -153,6 +154,24 @@ TEST_F(ReportOfEnded, DrawsThoseOfAnArrayThatItsEndHasInterrupted) {
   const auto records = records_of(text);
   for (const auto& job : records["parts"][0]["jobs"]) started += job.size() > 2 && job[2] > 0;
   EXPECT_EQ(started, 4u) << "two wait for the next start";
+}
+
+TEST_F(ReportOfEnded, GroupsFailuresByWhatTheLogOfOutputsHasOfThem) {
+  write_into(dir_, "node=1/core=4", true, 4, true);
+  std::filesystem::create_directory(dir_ + "/output");
+  {
+    auto journal = instance::Journal::open(dir_ + "/journal.db", instance::Journal::Sync::normal);
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    instance::OutputLog log(*journal, dir_ + "/output");
+    ASSERT_TRUE(log.add(JobId(4), {"begins\n", "no such dataset\n"}));
+    ASSERT_TRUE(log.add(JobId(5), {"nothing to do\n", ""}));
+    ASSERT_TRUE(journal->commit());
+  }
+  std::set<std::string> lines;
+  const auto records = records_of(page());
+  for (const auto& group : records["parts"][0]["failures"])
+    lines.insert(group["line"].get<std::string>());
+  EXPECT_EQ(lines, (std::set<std::string>{"no such dataset", "nothing to do"}));
 }
 
 TEST_F(ReportOfEnded, OfAMachineThatHasShrunkItSaysSo) {

@@ -216,6 +216,7 @@ ReportHead head_of_instance(const Shown& shown, const std::vector<InstanceReport
   const InstanceReport& own = all.front();
   ReportHead head;
   head.now = now;
+  head.last_lines = shown.last_lines;
   head.best = own.part.node.path;
   head.facts = facts_of_instance(node, shown.machine, own, now);
   if (!shown.depths.empty())
