@@ -332,8 +332,9 @@ Result<std::string> node_json(const Model& model, const std::string& at, const s
   std::int64_t failed = 0, over = 0;
   for (const auto* job : model.jobs_below(at, true)) {
     const auto hosts = Hostlist::parse(job->nodelist);
-    if (job->is_instance || !hosts || !hosts->contains(host)) continue;
+    if (!hosts || !hosts->contains(host)) continue;
     if (is_running(*job) && jobs.size() < 200) jobs.push_back(job_line(*job));
+    if (job->is_instance) continue;
     over += is_over(*job);
     failed += is_over(*job) && (job->result == "FAILED" || job->result == "TIMEOUT");
   }

@@ -9,10 +9,11 @@ namespace {
 constexpr Duration kTurn = 250;
 constexpr Duration kInterest = 15'000;  // for so long after a look it is asked on
 constexpr Duration kPlanAgain = 1'000, kResourcesAgain = 3'000, kTasksAgain = 1'000,
-                   kGrantsAgain = 1'000;
+                   kGrantsAgain = 1'000, kReasonsAgain = 2'000;
 constexpr Duration kAtLeast = 15'000;          // a plan moves on though nothing happens
 constexpr Duration kShare = 20;                // of the time, one part is spent on asking
 constexpr std::uint64_t kMostTasks = 100'000;  // of an instance whose arrays are drawn task by task
+constexpr std::size_t kMostReasons = 100;      // jobs that wait, the first of the list
 constexpr Duration kOverlap = 5'000;
 constexpr Duration kRefusedAgain = 3'600'000;  // who may not ask may be given the right
 
@@ -88,8 +89,9 @@ void Feed::end(Poll& poll, Time began, Duration least) const {
 void Feed::turn() {
   const Time now = observer_.reactor().now();
   for (auto looked = looked_.begin(); looked != looked_.end();) {
-    const auto& [last, plan, resources, grants, moved] = looked->second;
-    const bool idle = !plan.under_way && !resources.under_way && !grants.under_way;
+    const auto& [last, plan, resources, grants, reasons, moved] = looked->second;
+    const bool idle =
+        !plan.under_way && !resources.under_way && !grants.under_way && !reasons.under_way;
     if (idle && now - last > kInterest) {
       looked = looked_.erase(looked);
       continue;
@@ -97,6 +99,7 @@ void Feed::turn() {
     const auto* at = model_.find(looked->first);
     if (at != nullptr && at->node.health != "ended") {
       if (is_due(looked->second.plan)) ask_plan(looked->first, looked->second.plan);
+      if (is_due(looked->second.reasons)) ask_reasons(looked->first, looked->second.reasons);
       // That a node was drained, or is lost while nothing runs there, is no event.
       if (!resources.under_way && now >= resources.next)
         ask_resources(looked->first, looked->second.resources);
@@ -138,6 +141,28 @@ void Feed::ask_plan(const std::string& path, Poll& poll) {
         const bool may_not = !status && status.error().code == Errc::denied;
         end(looked_[path].plan, began, may_not ? kRefusedAgain : kPlanAgain);
       });
+}
+
+// Why a job waits changes without an event of the job: it is asked for those that have waited
+// longest, in the instance that is looked at and in those below it.
+void Feed::ask_reasons(const std::string& path, Poll& poll) {
+  auto ids = model_.waiting_longest(path, kMostReasons);
+  begin(poll);
+  const Time began = observer_.reactor().now();
+  if (ids.empty()) return end(poll, began, kReasonsAgain);
+  const auto open = std::make_shared<std::size_t>(ids.size());
+  for (auto& [instance, some] : ids) {
+    msg::JobsRequest request;
+    request.ids = std::move(some);
+    observer_.ask<msg::JobsReply>(
+        "jobs", request, instance,
+        [this, path, instance = instance, began, open,
+         alive = std::weak_ptr(alive_)](const Result<msg::JobsReply>& reply) {
+          if (alive.expired()) return;
+          if (reply) model_.take_reasons(instance, reply->jobs);
+          if (--*open == 0) end(looked_[path].reasons, began, kReasonsAgain);
+        });
+  }
 }
 
 void Feed::ask_resources(const std::string& path, Poll& poll) {

@@ -38,7 +38,7 @@ class Feed {
   };
   struct Looked {
     Time last = 0;
-    Poll plan, resources, grants;
+    Poll plan, resources, grants, reasons;
     std::uint64_t moved = 0;  // as the instance was when its grants were last asked for
   };
   // The tasks of all arrays of an instance.
@@ -53,6 +53,7 @@ class Feed {
   void ask_plan(const std::string& path, Poll& poll);
   void ask_resources(const std::string& path, Poll& poll);
   void ask_grants(const std::string& path, Poll& poll);
+  void ask_reasons(const std::string& path, Poll& poll);
   void ask_tasks(const std::string& path, Tasks& tasks);
   void ask_page(const std::string& path, msg::JobsRequest request, Time began);
   bool is_due(const Poll& poll) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
@@ -208,6 +209,22 @@ void Model::take_jobs(const std::string& path, const std::vector<msg::JobRecord>
   found->second.changed = ++version_;
 }
 
+void Model::take_reasons(const std::string& path, const std::vector<msg::JobRecord>& jobs) {
+  const auto found = instances_.find(path);
+  if (found == instances_.end()) return;
+  bool differs = false;
+  for (const auto& job : jobs) {
+    const auto known = found->second.jobs.find(job.id);
+    if (known == found->second.jobs.end() || !is_waiting(known->second) || !is_waiting(job) ||
+        (known->second.reason == job.reason && known->second.t_estimate == job.t_estimate))
+      continue;
+    known->second.reason = job.reason;
+    known->second.t_estimate = job.t_estimate;
+    differs = true;
+  }
+  if (differs) ++version_;
+}
+
 void Model::take_plan(const std::string& path, std::vector<msg::Span> plan) {
   const auto found = instances_.find(path);
   if (found == instances_.end()) return;
@@ -279,6 +296,24 @@ const msg::JobRecord* Model::job(const std::string& path) const {
   if (at == nullptr) return nullptr;
   const auto found = at->jobs.find(std::strtoull(path.c_str() + cut + 1, nullptr, 10));
   return found == at->jobs.end() ? nullptr : &found->second;
+}
+
+std::map<std::string, std::vector<std::uint64_t>> Model::waiting_longest(const std::string& path,
+                                                                         std::size_t most) const {
+  std::vector<std::tuple<Time, std::string_view, std::uint64_t>> all;
+  for (const auto& [where, at] : instances_) {
+    if (!is_below(where, path) || at.node.health == "ended") continue;
+    std::size_t n = 0;
+    for (const auto& [submitted, id] : at.waiting) {
+      if (n++ == most) break;
+      all.emplace_back(submitted, where, id);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.resize(std::min(all.size(), most));
+  std::map<std::string, std::vector<std::uint64_t>> ids;
+  for (const auto& [submitted, where, id] : all) ids[std::string(where)].push_back(id);
+  return ids;
 }
 
 std::vector<const msg::JobRecord*> Model::jobs_below(const std::string& path, bool tasks) const {

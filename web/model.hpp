@@ -60,6 +60,8 @@ class Model {
   void take(const std::string& path, const msg::EventsPart& part, Time now);
   // Tasks of arrays are not in the stream: they are asked for.
   void take_jobs(const std::string& path, const std::vector<msg::JobRecord>& jobs, Time now);
+  // Why jobs that wait do so, as these records have it; nothing else of them is taken.
+  void take_reasons(const std::string& path, const std::vector<msg::JobRecord>& jobs);
   void take_plan(const std::string& path, std::vector<msg::Span> plan);
   void take_resources(const std::string& path, const msg::ResourceReply& reply);
   void take_grants(const std::string& path, GrantView grant);
@@ -77,6 +79,11 @@ class Model {
   // its children in this way.
   std::int64_t extra(const std::string& path) const;
   std::int64_t lent(const std::string& path) const;
+
+  // Of the jobs that wait in the instance at `path` and below it the `most` that were submitted
+  // first: their ids, by instance. O(instances x most).
+  std::map<std::string, std::vector<std::uint64_t>> waiting_longest(const std::string& path,
+                                                                    std::size_t most) const;
 
   // All jobs of the instance at `path` and of those below it, by instance and id. An array whose
   // tasks are known is left out where `tasks`; its tasks are where not.

@@ -51,6 +51,30 @@ TEST(Model, TheOldestWaitEndsWithItsJob) {
   EXPECT_EQ(model.find("/")->waiting.begin()->first, 20);
 }
 
+TEST(Model, TheLongestWaitsAreThoseOfAllInstancesBelow) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10), waiting_job(2, 40)}, true), 100);
+  model.take("/5", part_with({waiting_job(1, 30, "/5"), waiting_job(2, 20, "/5")}, true), 100);
+  using Ids = std::map<std::string, std::vector<std::uint64_t>>;
+  EXPECT_EQ(model.waiting_longest("/", 3), (Ids{{"/", {1}}, {"/5", {2, 1}}}));
+  EXPECT_EQ(model.waiting_longest("/5", 1), (Ids{{"/5", {2}}}));
+  EXPECT_EQ(model.waiting_longest("/7", 1), Ids());
+}
+
+TEST(Model, AReasonIsTakenOnlyForWhatStillWaits) {
+  Model model;
+  model.take("/", part_with({waiting_job(1, 10), running_job(2, 20, "n1")}, true), 100);
+  auto first = waiting_job(1, 10), second = waiting_job(2, 20);
+  first.reason = second.reason = "the node is drained";
+  const auto before = model.version();
+  model.take_reasons("/", {first, second});
+  EXPECT_EQ(model.job("/1")->reason, "the node is drained");
+  EXPECT_EQ(model.job("/2")->reason, "") << "it has started since";
+  EXPECT_EQ(model.version(), before + 1);
+  model.take_reasons("/", {first, second});
+  EXPECT_EQ(model.version(), before + 1) << "as it was";
+}
+
 TEST(Model, CoresOfChildrenAreGivenUntilTheyEnd) {
   Model model;
   auto child = running_job(1, 10, "n1");

@@ -215,6 +215,26 @@ TEST_F(Web, FailuresOfAnArrayAreGroupedByTheirLastLines) {
   EXPECT_TRUE(eventually(has_lines)) << served.ask("/failures").dump(1);
 }
 
+TEST_F(Web, SaysWhyAJobWaitsThoughNothingHasHappenedToIt) {
+  const Live live({"--resources", "node=1/core=1"});
+  const Served served(live);
+  Visitor viewer(served.port());
+  viewer.say(get("/events", served.bearer()));
+  live.when_running(live.job(live.gated("gate")));
+  const auto waits = live.job({"true"});
+  const auto reason_listed = [&] {
+    const auto list = served.ask("/jobs");
+    for (const auto& job : list["jobs"])
+      if (job["id"] == "/" + std::to_string(waits)) return job["reason"].get<std::string>();
+    return std::string();
+  };
+  EXPECT_TRUE(eventually([&] { return !reason_listed().empty(); }));
+  testing::holon_in(live, "resource drain -m 'ECC errors' node0");
+  live.release("gate");
+  EXPECT_TRUE(eventually([&] { return reason_listed().find("ECC errors") != std::string::npos; }))
+      << reason_listed();
+}
+
 TEST_F(Web, NamesNodesThatTakeNoWork) {
   const Live live({"--resources", "node=3/core=2"});
   const Served served(live);

@@ -37,7 +37,7 @@ function App({ draw }) {
   return html`<${Status} /><div class=${`regions ${FROZEN && records?.parts.length === 1 ? 'alone' : ''}`}>
     <${Tree} />
     <main class="middle">
-      <section class="time panel" aria-label="Time" id="time" tabindex="-1"><div class="tools"><h2>Time</h2>
+      <section class="time panel" aria-label="Time" id="time" tabindex="-1"><div class="tools"><h2>Time ${state.filter.value && html`<small>of what the filter finds</small>`}</h2>
         <${Choice} label="rows" from=${state.rows} choices=${state.rowChoices} /><${Choice} label="colour" from=${state.colour} choices=${state.colourChoices} />
         <div class="legend" id="legend"></div><span class="zooms">${lengths.map(([name, ms, title]) => html`<button title=${title} onClick=${() => view.zoom(ms)}>${name}</button>`)}</span></div><${Time} /></section>
       <section class="queue panel" aria-labelledby="queue-title"><${Filter} /><${Queue} /></section>

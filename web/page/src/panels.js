@@ -4,6 +4,7 @@ import { clock, count, duration, isBad, isOver, number, parent, stateClass, stat
 import { Answers } from './figures.js';
 import { Grants } from './grants.js';
 import { partAt, records } from './frozen.js';
+import { search } from './queue.js';
 import { ask, at, change, choose, drawLater, instances, kAgain, line, mayWrite, now, open, said, selected, tick, version } from './state.js';
 
 const percent = (part, whole) => whole > 0 ? Math.max(0, Math.min(100, part / whole * 100)) : 0;
@@ -154,7 +155,7 @@ function Why({ why }) {
   const best = why.remedies.find(one => one.kind !== 'lease'), more = why.remedies.find(one => one.kind === 'lease'), ahead = why.in_the_way.slice(0, 3);
   return html`<section class="why"><h3>Why it waits</h3><p>${why.reason || 'The scheduler has not looked at it yet.'}</p>
     ${why.t_planned > 0 ? html`<p>Planned to start <b>${clock(why.t_planned)}</b>, in ${duration(why.t_planned - now())}.</p>`
-      : why.t_room > 0 && html`<p>Earliest <b>${clock(why.t_room)}</b>, unless a job ahead of it takes the place.</p>`}
+      : why.t_room > 0 && html`<p>Room from <b>${clock(why.t_room)}</b> by the limits of what runs, sooner where that ends before; a job ahead of it may take the place.</p>`}
     ${ahead.length > 0 && html`<ul>${ahead.map(o => html`<li>${o.path ? html`<a href="#" onClick=${event => { event.preventDefault(); choose('job', o.path); }}>${o.path} ${o.name}</a>` : o.kind}
       ${o.user && ` of ${o.user}`}${o.until > 0 && `, until ${clock(o.until)}`}</li>`)}</ul>`}
     ${best && html`<p>It would start now with <b>${best.text}</b>.</p>`}
@@ -196,7 +197,7 @@ function InstancePanel({ i, json }) {
       ['longest wait', i.oldest > 0 && duration(now() - i.oldest)], ['began', clock(i.started)], ['lease ends', i.expires > 0 && clock(i.expires)]])}
     ${i.out_of_use?.length > 0 && html`<h3>Nodes that take no work</h3><ul class="jobs">${i.out_of_use.map(node => html`<li><a href="#" onClick=${event => { event.preventDefault(); choose('node', node.name); }}>${node.name}</a> ${node.state}${node.reason && `: ${node.reason}`}</li>`)}
       ${i.down + i.drained > i.out_of_use.length && html`<li>and ${number(i.down + i.drained - i.out_of_use.length)} more</li>`}</ul>`}
-    ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}${child.extra > 0 && `, ${number(child.extra)} of them lent`}</li>`)}</ul>`}
+    ${children.length > 0 && html`<h3>Who has its cores</h3><ul class="jobs">${busy > 0 && html`<li><a href="#" onClick=${event => { event.preventDefault(); search('running'); }}>its own jobs</a> ${count(busy, 'core')}</li>`}${children.map(child => html`<li><a href="#" onClick=${event => { event.preventDefault(); open(child.path); }}>${child.path} ${child.name}</a> ${count(child.cores, 'core')}${child.extra > 0 && `, ${number(child.extra)} of them lent`}${child.running === 0 && ', nothing runs there'}</li>`)}</ul>`}
     ${json && html`<${Grants} i=${i} json=${json} />`}
     <p class="note">Select a job, a bar or a node's name to see more of it. <kbd>?</kbd> shows the keys.</p>`;
 }

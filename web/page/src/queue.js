@@ -88,6 +88,7 @@ function set(text, wait = 150) {
   clearTimeout(typing);
   typing = setTimeout(() => { filter.value = text; }, wait);
 }
+export const search = text => set(text, 0);
 
 export function Filter() {
   const words = ['running', 'pending', 'failed,timeout', 'completed'];

@@ -172,7 +172,8 @@ export class TimeView {
     this.rowTops = d.rows.map(([, lanes]) => { const top = lane / d.band; lane += lanes; return top; });
     this.rowTops.push(lane / d.band);
     const used = new Set(d.bars.filter(bar => bar[4] === ran).map(bar => bar[5]));
-    document.getElementById('legend').replaceChildren(...d.colours.flatMap((name, i) => used.has(i) ? [key(colourOf(d.colours, i), name)] : []));
+    const pale = [[planned, 'until its limit', .28], [given, 'a child has it', .18]].filter(([kind]) => d.bars.some(bar => bar[4] === kind));
+    document.getElementById('legend').replaceChildren(...d.colours.flatMap((name, i) => used.has(i) ? [key(colourOf(d.colours, i), name)] : []), ...pale.map(([, name, alpha]) => key(palette().running, name, alpha)));
     this.draw();
   }
 
@@ -254,7 +255,7 @@ export class TimeView {
     let lanes = 0;
     const row = d.rows.find(([, own]) => (lanes += own) > lane)?.[0] || '';
     this.tip.replaceChildren(line('b', n > 1 ? `${count(n, 'job')}, one is ${d.subjects[subject][1]}` : d.subjects[subject][1]),
-      line('span', `${kinds[kind] || d.colours[index]}; ${row}`), line('span', `${clock(time(x0))} to ${clock(time(x1))}, ${duration(time(x1) - time(x0))}`));
+      line('span', `${kinds[kind] || d.colours[index]}; ${row}`), line('span', `${clock(time(x0))} ${kind === ran && index === d.colours.indexOf('running') ? 'until now' : `to ${clock(time(x1))}`}, ${duration(time(x1) - time(x0))}`));
     const box = this.box.getBoundingClientRect(), over = u.over.getBoundingClientRect();
     this.tip.style.left = `${Math.min(left + over.left - box.left + 12, this.box.clientWidth - 250)}px`;
     this.tip.style.top = `${top + over.top - box.top + (top > u.over.clientHeight / 2 ? -66 : 14)}px`;
@@ -278,9 +279,9 @@ function line(tag, text) {
   element.textContent = text;
   return element;
 }
-function key(colour, text) {
+function key(colour, text, alpha = 1) {
   const element = line('span', text), dot = document.createElement('i');
-  dot.style.background = colour;
+  Object.assign(dot.style, { background: colour, opacity: alpha });
   element.prepend(dot);
   return element;
 }
