@@ -146,6 +146,7 @@ class Checks {
   std::map<std::string, Micros> limit_asked_;  // when last, by path
   std::set<std::string> cancel_asked_;         // jobs
   std::set<std::string> ended_below_;          // instances
+  std::set<std::string> fenced_;               // instances, by the word of those above
   std::map<std::string, std::set<holdings::Op>> recalls_;  // that have been told, by child
   struct Disagreement {
     Micros since = 0, last = 0;

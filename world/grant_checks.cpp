@@ -63,8 +63,10 @@ bool ran_on_one_of(const msg::JobRecord& record, const std::vector<std::string>&
 void Checks::books_of(const Instance& child, const Instance& parent) {
   const auto* below = child.core();
   const auto* above = parent.core();
-  if (below == nullptr || above == nullptr || below->read_only() || above->read_only()) return;
+  if (above == nullptr || above->read_only()) return;
   const JobId job = job_of(child);
+  if (link_to(above->grants.book(), job).fence > 0) fenced_.insert(child.path());
+  if (below == nullptr || below->read_only()) return;
   tell_recalls_of(child, link_to(above->grants.book(), job));
   const auto& up = link_to(below->grants.book(), holdings::kParent);
   // One that has lost its journal, and has not said hello, knows of nothing.
@@ -122,13 +124,15 @@ bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
 }
 
 // No running job is ended by a return, but for a recall that says so, of its instance or of one
-// above, where it ran on a whole node whose agent is lost, or which leaves, and by a fence.
+// above, where it ran on a whole node whose agent is lost, or which leaves, and by a fence. Whether
+// there was one the book above says: of a whole node no units are taken, but the child's agent is
+// ended there.
 void Checks::ended_for_return(const msg::JobRecord& record) {
   if (!was_ended_for_return(record)) return;
   if (ran_on_one_of(record, hosts_lost_by(record.reason))) return;
   machine_.history.note("job {} was ended: {}", record.path, record.reason);
   std::string above = record.path;
-  while (!above.empty() && !ended_below_.contains(above) && !machine_.tasks.was_fenced(above))
+  while (!above.empty() && !ended_below_.contains(above) && !fenced_.contains(above))
     above.resize(above.rfind('/'));
   if (above.empty())
     machine_.history.violation("job {} was ended, and nobody has recalled that: {}", record.path,

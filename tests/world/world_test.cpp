@@ -127,6 +127,12 @@ TEST_F(Seeds, AStartIsLateOnANodeThatHasComeTwice) {
   EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
 }
 
+// The world took a job for ended without a cause that had run on a whole node which a fence took.
+TEST_F(Seeds, AFenceMayTakeAWholeNode) {
+  const auto outcome = run(985205, Plant::none, 10);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // These were failures of a tree that was given up: a broker that died before its run had resources,
 // and nodes that came and left meanwhile.
 TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {

@@ -117,8 +117,6 @@ class Tasks {
   std::size_t kill_sessions(const std::vector<launch::msg::ProcessId>& leaders);
   // Like launch::end_on_taken_units(), of what jobs of this child run on the agent's host.
   std::size_t take(const Process& agent, const std::string& child, const launch::TakenUnits& taken);
-  // Has an agent ever taken units from the child?
-  bool was_fenced(const std::string& child) const { return fenced_.contains(child); }
   void tell(const std::shared_ptr<Task>& task);
 
  private:
