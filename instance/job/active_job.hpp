@@ -2,6 +2,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "instance/job/job.hpp"
 #include "instance/request/submission.hpp"
@@ -16,5 +17,11 @@ struct ActiveJob {
   Lifecycle life;
   std::optional<resource::Allocation> allocation;  // while it holds resources
 };
+
+// The first event of jobs that are taken with this submission.
+inline event::Submit submit_event(const Submission& submission, std::uint32_t urgency,
+                                  const std::string& user) {
+  return {urgency, user, submission.has_default_limit ? submission.limit : 0};
+}
 
 }  // namespace holon::instance

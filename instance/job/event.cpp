@@ -68,7 +68,10 @@ std::string list_of(const std::vector<event::Process>& processes) {
 
 struct Context {
   std::string operator()(const event::Submit& e) const {
-    return fmt::format(R"({{"urgency":{},"user":{},"version":1}})", e.urgency, quoted(e.user));
+    const std::string limit =
+        e.default_limit == 0 ? "" : fmt::format(R"("default_limit_ms":{},)", e.default_limit);
+    return fmt::format(R"({{{}"urgency":{},"user":{},"version":1}})", limit, e.urgency,
+                       quoted(e.user));
   }
   std::string operator()(const event::Invalidate& e) const {
     return fmt::format(R"({{"note":{}}})", quoted(e.reason));
@@ -219,7 +222,7 @@ event::JobspecUpdate read_update(const json& c) {
 EventBody read_body(std::size_t index, const json& c) {
   switch (index) {
     case 0:
-      return event::Submit{c.at("urgency"), c.at("user")};
+      return event::Submit{c.at("urgency"), c.at("user"), c.value("default_limit_ms", Duration{0})};
     case 1:
       return event::Validate{};
     case 2:

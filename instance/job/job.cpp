@@ -45,6 +45,7 @@ struct Transition {
     if (job.submitted) return false;
     job.submitted = true;
     job.urgency = e.urgency;
+    job.default_limit = e.default_limit;
     job.user = e.user;
     job.t_submit = time;
     return true;
@@ -187,7 +188,8 @@ struct Transition {
     if (!job.submitted || job.state == JobState::inactive) return false;
     if (e.severity > 0) return true;
     job.cancelled = job.cancelled || is_cancel(e.type);
-    if (job.exception.empty()) {
+    // That some of its tasks gave up may follow from the loss of others, of which is told later.
+    if (job.exception.empty() || (job.exception == "abort" && e.type == "node-failure")) {
       job.exception = e.type;
       job.note = e.note;
     }
@@ -225,6 +227,7 @@ struct Transition {
     again.state = JobState::depend;
     again.submitted = true;
     again.urgency = job.urgency;
+    again.default_limit = job.default_limit;
     again.user = job.user;
     again.updates = job.updates;
     again.t_submit = job.t_submit;

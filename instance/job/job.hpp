@@ -58,6 +58,8 @@ namespace event {
 struct Submit {
   std::uint32_t urgency = 16;
   std::string user;
+  // ms: the limit that the job was given since it asked for none (job.default-limit); 0: none.
+  Duration default_limit = 0;
   bool operator==(const Submit&) const = default;
 };
 struct Validate {
@@ -308,9 +310,10 @@ struct Lifecycle {
   Time retry_begin = 0;           // when the next attempt may begin
   std::string retry_note;         // how the attempt before this one ended
   std::uint32_t urgency = 16;
-  Updates updates;     // of the submitted request
-  Time suspended = 0;  // since when its tasks are stopped; 0: they run
-  int status = 0;      // as from wait(2), once finished
+  Duration default_limit = 0;  // as in event::Submit
+  Updates updates;             // of the submitted request
+  Time suspended = 0;          // since when its tasks are stopped; 0: they run
+  int status = 0;              // as from wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;

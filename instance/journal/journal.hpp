@@ -87,6 +87,7 @@ struct KeptGraph {
   std::string user;                 // its owner
   std::vector<std::uint32_t> ways;  // the one that each task takes
   std::string request;              // msg::GraphRequest, packed
+  Duration default_limit = 0;       // ms, of those of its tasks that ask for none; 0: none
 
   bool operator==(const KeptGraph&) const = default;
 };

@@ -103,6 +103,10 @@ inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
 // A prefix before the path of a forgotten child, of whose jobs some records are still there.
 inline constexpr const char* kForgettingBelow = "jobs.forgetting.below.";
 
+// A prefix before the first number of a graph in `graphs`; the value is the limit, in ms, of those
+// of its tasks that ask for none.
+inline constexpr const char* kGraphLimit = "graphs.default-limit.";
+
 // Keys of meta.
 inline constexpr const char* kJournalId = "instance.id";        // of the journal's instance
 inline constexpr const char* kCondemned = "journal.condemned";  // what made no sense in the journal

@@ -2,6 +2,7 @@
 // are one row, written with each commit and taken away when the task is over; what is left then is
 // a row of some 40 bytes, in a table that only grows at its end.
 #include <algorithm>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +23,10 @@ JobId id_in(const SQLite::Column& column) {
 }
 std::string_view blob_in(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
+}
+
+std::string limit_key(JobId graph) {
+  return kGraphLimit + std::to_string(graph.value());
 }
 
 }  // namespace
@@ -131,6 +136,7 @@ void Journal::add_graph(const KeptGraph& graph) {
     q.exec();
     s.given_up_to(graph.first.value() + graph.numbers);
   });
+  if (graph.default_limit != 0) set_number(limit_key(graph.first), graph.default_limit);
 }
 
 void Journal::remove_graph(JobId first) {
@@ -139,6 +145,9 @@ void Journal::remove_graph(JobId first) {
     SQLite::Statement q(s.db, "DELETE FROM graphs WHERE first = ?");
     q.bind(1, row_of(first));
     q.exec();
+    SQLite::Statement limit(s.db, "DELETE FROM numbers WHERE key = ?");
+    limit.bind(1, limit_key(first));
+    limit.exec();
   });
 }
 
@@ -148,6 +157,7 @@ Result<std::vector<KeptGraph>> Journal::graphs() const {
     if (state_->for_reading && !state_->db.tableExists("graphs")) return All();
     SQLite::Statement q(state_->db,
                         "SELECT first, numbers, user, ways, request FROM graphs ORDER BY first");
+    SQLite::Statement limit(state_->db, "SELECT value FROM numbers WHERE key = ?");
     All all;
     while (q.executeStep()) {
       auto ways = transport::unpack<std::vector<std::uint32_t>>(blob_in(q.getColumn(3)));
@@ -155,6 +165,9 @@ Result<std::vector<KeptGraph>> Journal::graphs() const {
       all.push_back({id_in(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
                      q.getColumn(2).getString(), std::move(*ways),
                      std::string(blob_in(q.getColumn(4)))});
+      limit.reset();
+      limit.bind(1, limit_key(all.back().first));
+      if (limit.executeStep()) all.back().default_limit = limit.getColumn(0).getInt64();
     }
     return all;
   });

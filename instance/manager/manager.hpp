@@ -158,10 +158,11 @@ class JobManager {
   // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
   Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
                                                       Time now) const;
-  // Tasks that wait for each other are taken all or none, in portions: read_graph() until it returns
-  // false, take_graph() in the same turn, enter_graph() until it returns false; take_more() then
-  // makes the jobs of each next_intake(). What take_graph() took outlives the broker, and nothing
-  // before. `packed`: the request. Errors: as of submit(), with the place in the request. O(tasks).
+  // Tasks that wait for each other are taken all or none, in portions: read_graph() until it
+  // returns false, take_graph() in the same turn, enter_graph() until it returns false; take_more()
+  // then makes the jobs of each next_intake(). What take_graph() took outlives the broker, and
+  // nothing before. `packed`: the request. Errors: as of submit(), with the place in the request.
+  // O(tasks).
   Result<bool> read_graph(ReadingGraph& graph, Time now);
   Result<msg::GraphReply> take_graph(ReadingGraph& graph, const std::string& packed, Time now);
   bool enter_graph(JobId first, Time now);
@@ -394,7 +395,7 @@ class JobManager {
   bool runs_again(const ActiveJob& job) const;
   void requeue(ActiveJob& job, Time now);
   Time lease_end() const;
-  void add_default_limit(Submission& submission, Time now) const;
+  Duration default_limit(Time now) const;
   std::string too_late(const Submission& submission, Time now) const;
   std::string more_time(Duration missing) const;
   void move_end(ActiveJob& job, Time plan, Time now);
@@ -422,7 +423,7 @@ class JobManager {
   // Changed submissions, by the present ones.
   using Remade = std::map<const Submission*, std::shared_ptr<const Submission>>;
   Result<std::shared_ptr<const Submission>> remade(const ActiveJob& job,
-                                                   const event::JobspecUpdate& update, Time now);
+                                                   const event::JobspecUpdate& update);
   Status may_change(const ActiveJob& job, const msg::UpdateRequest& ask) const;
   Status fits_in_time(const ActiveJob& job, const Submission& submission, Time now) const;
   Result<Change> planned_change(JobId id, const msg::UpdateRequest& ask, Remade& known, Time now);
@@ -430,7 +431,8 @@ class JobManager {
   void take_back(const Change& change, Time now);
   void write_change(const Change& change, Time now);
   Status may_suspend(const ActiveJob& job) const;
-  Status restore_updates(Time now);
+  void restore_default_limits();
+  Status restore_updates();
   void change_urgency(ActiveJob& job, std::uint32_t urgency, Time now);
   Status charge_past_use(Time now);
   std::vector<JobId> active_ids() const;
@@ -545,10 +547,6 @@ class JobManager {
   std::size_t accept_run(GraphPlan& plan, std::size_t begin, std::size_t stop, bool are_known,
                          Time now);
   void accept_alone(const GraphPlan& plan, std::size_t place, Time now);
-  Result<Submission> kept_spec(const std::string& jobspec, const msg::GraphSpec& asked,
-                               Time now) const;
-  Result<GraphPlan> kept_plan(const KeptGraph& kept, const std::function<void()>& beat,
-                              Time now) const;
   Status restore_graphs(const Beginning& beginning, Time now);
   Status restore_graph(const KeptGraph& kept, const Beginning& beginning, Time now);
   void give_up_graph(const KeptGraph& kept, JobId next, const Beginning& beginning, Time now);

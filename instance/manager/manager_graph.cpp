@@ -67,6 +67,43 @@ bool is_for_good(const Error& error) {
          (error.code == Errc::not_found && error.where == "queue");
 }
 
+// What those of its tasks have that ask for no limit; 0: none.
+Duration default_limit_of(const GraphPlan& plan) {
+  const auto has_one = [](const auto& spec) { return spec.submission->has_default_limit; };
+  const auto found = std::find_if(plan.specs.begin(), plan.specs.end(), has_one);
+  return found == plan.specs.end() ? 0 : found->submission->limit;
+}
+
+// A spec of a graph that was taken before: it is not checked again.
+Result<Submission> kept_spec(const std::string& jobspec, const msg::GraphSpec& asked,
+                             Duration default_limit) {
+  auto made = kept_submission(jobspec, asked.is_instance);
+  if (made) made->count = asked.count;
+  if (made) set_default_limit(*made, default_limit);
+  return made;
+}
+
+// The plan of a graph that was taken before.
+Result<GraphPlan> kept_plan(const KeptGraph& kept, const std::function<void()>& beat) {
+  auto reader = GraphReader::begin(kept.request, kept.ways);
+  if (!reader) return tl::unexpected(reader.error());
+  GraphPlan& plan = reader->plan();
+  plan.request.user = kept.user;
+  plan.first = kept.first;
+  for (bool more = true; more;) {
+    beat();
+    const auto read =
+        reader->read_some([&](const std::string& jobspec, const msg::GraphSpec& asked) {
+          return kept_spec(jobspec, asked, kept.default_limit);
+        });
+    if (!read) return tl::unexpected(read.error());
+    more = *read;
+  }
+  if (plan.numbers == kept.numbers) return std::move(plan);
+  return fail(Errc::invalid_argument,
+              fmt::format("its graph takes {} numbers, and has {}", plan.numbers, kept.numbers));
+}
+
 }  // namespace
 
 // Is the job journalled and not made yet?
@@ -87,7 +124,7 @@ Result<Submission> JobManager::graph_submission(const std::string& jobspec,
   made->count = asked.count;
   if (auto sound = check_request(*made, asked.count, user); !sound)
     return tl::unexpected(sound.error());
-  add_default_limit(*made, now);
+  set_default_limit(*made, default_limit(now));
   if (const auto why = too_late(*made, now); !why.empty()) return fail(Errc::unsatisfiable, why);
   if (!made->input_tasks.empty())
     return fail(Errc::unsupported, "a task of a graph cannot read from a client");
@@ -213,7 +250,7 @@ Result<bool> JobManager::read_graph(ReadingGraph& graph, Time now) {
   if (!graph.reader.is_read()) {
     const auto more =
         graph.reader.read_some([&](const std::string& jobspec, const msg::GraphSpec& asked) {
-          return graph.before ? kept_spec(jobspec, asked, now)
+          return graph.before ? kept_spec(jobspec, asked, 0)
                               : graph_submission(jobspec, asked, plan.request.user, now);
         });
     if (!more || *more) return more;
@@ -250,7 +287,8 @@ Result<msg::GraphReply> JobManager::take_graph(ReadingGraph& graph, const std::s
   next_id_ = JobId(next_id_.value() + plan.numbers);
   if (!plan.request.key.empty())
     journal_.add_submit_key(plan.request.key, {plan.first, plan.numbers});
-  journal_.add_graph({plan.first, plan.numbers, plan.request.user, plan.taken_ways(), packed});
+  journal_.add_graph({plan.first, plan.numbers, plan.request.user, plan.taken_ways(), packed,
+                      default_limit_of(plan)});
   auto reply = plan.reply();
   const JobId first = plan.first;
   auto& entering =
@@ -313,7 +351,8 @@ std::size_t JobManager::accept_run(GraphPlan& plan, std::size_t begin, std::size
     journal_.add_words(plan.id_of(i), intake.words.back());
   }
   Intake& begun = begin_intake(
-      std::move(intake), {event::Submit{spec.urgency, plan.request.user}, event::Validate{}}, now);
+      std::move(intake),
+      {submit_event(*spec.submission, spec.urgency, plan.request.user), event::Validate{}}, now);
   if (!are_known) {
     while (take_more(first, now)) continue;
     return end;
@@ -346,7 +385,8 @@ void JobManager::accept_alone(const GraphPlan& plan, std::size_t place, Time now
     return;
   }
   journal_.add_batch({id, request.count, request.jobspec, request.is_instance});
-  std::vector<EventBody> bodies = {event::Submit{spec.urgency, request.user}, event::Validate{}};
+  std::vector<EventBody> bodies = {submit_event(*submission, request.urgency, request.user),
+                                   event::Validate{}};
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   if (submission->dependencies.empty()) {
     bodies.push_back(event::Depend{});
@@ -376,37 +416,6 @@ void JobManager::give_up_graph(const KeptGraph& kept, JobId next, const Beginnin
   journal_.remove_graph(kept.first);
 }
 
-// A spec of a graph that was taken before: it is not checked again.
-Result<Submission> JobManager::kept_spec(const std::string& jobspec, const msg::GraphSpec& asked,
-                                         Time now) const {
-  auto made = kept_submission(jobspec, asked.is_instance);
-  if (made) made->count = asked.count;
-  if (made) add_default_limit(*made, now);
-  return made;
-}
-
-// The plan of a graph that was taken before.
-Result<GraphPlan> JobManager::kept_plan(const KeptGraph& kept, const std::function<void()>& beat,
-                                        Time now) const {
-  auto reader = GraphReader::begin(kept.request, kept.ways);
-  if (!reader) return tl::unexpected(reader.error());
-  GraphPlan& plan = reader->plan();
-  plan.request.user = kept.user;
-  plan.first = kept.first;
-  for (bool more = true; more;) {
-    beat();
-    const auto read =
-        reader->read_some([&](const std::string& jobspec, const msg::GraphSpec& asked) {
-          return kept_spec(jobspec, asked, now);
-        });
-    if (!read) return tl::unexpected(read.error());
-    more = *read;
-  }
-  if (plan.numbers == kept.numbers) return std::move(plan);
-  return fail(Errc::invalid_argument,
-              fmt::format("its graph takes {} numbers, and has {}", plan.numbers, kept.numbers));
-}
-
 // Takes up a graph that the broker before this one had taken, and not all of whose tasks are
 // batches.
 Status JobManager::restore_graph(const KeptGraph& kept, const Beginning& beginning, Time now) {
@@ -419,8 +428,7 @@ Status JobManager::restore_graph(const KeptGraph& kept, const Beginning& beginni
     give_up_graph(kept, next, beginning, now);
     return {};
   }
-  auto plan = kept_plan(
-      kept, [&] { beginning.at(next); }, now);
+  auto plan = kept_plan(kept, [&] { beginning.at(next); });
   if (!plan) return tl::unexpected(condemn(kept.first, plan.error()));
   EnteringGraph graph{std::move(*plan), 0, 0};
   while (graph.next < graph.plan.tasks.size() && graph.plan.id_of(graph.next) < next) ++graph.next;

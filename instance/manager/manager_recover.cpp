@@ -95,8 +95,6 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     if (!made) return tl::unexpected(condemn(batch.first, made.error()));
     made->first = batch.first;
     made->count = batch.count;
-    // The end of a grant without a limit is that of its child.
-    if (made->wishes.grant_to.value() == 0) add_default_limit(*made, now);
     const auto tasks = journal_.tasks_of_array(batch.first);
     if (!tasks) return tl::unexpected(tasks.error());
     if (!*tasks) made->wishes.array.reset();
@@ -153,6 +151,7 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
   if (!replayed && replayed.error().code == Errc::invalid_argument)
     return tl::unexpected(journal_.condemn(replayed.error()));
   if (!replayed) return replayed;
+  restore_default_limits();
   for (auto& [id, array] : arrays_)
     if (auto restored = restore_array(array, torn); !restored && sound) sound = restored;
   if (journal_.rebuilt())
@@ -160,9 +159,30 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
   else if (!sound)
     return tl::unexpected(journal_.condemn(sound.error()));
   if (!sound) return sound;
-  if (auto updated = restore_updates(now); !updated) return updated;
+  if (auto updated = restore_updates(); !updated) return updated;
   count_recovered();
   return {};
+}
+
+// Jobs that asked for no limit have the one that they were taken with, whatever is configured now.
+void JobManager::restore_default_limits() {
+  using Shared = std::shared_ptr<const Submission>;
+  std::map<Shared, Shared> limited;  // equal jobs share one
+  const auto with_limit = [&](const Shared& shared, Duration limit) {
+    Shared& its = limited[shared];
+    if (its == nullptr) {
+      Submission own = *shared;
+      set_default_limit(own, limit);
+      its = std::make_shared<const Submission>(std::move(own));
+    }
+    return its;
+  };
+  for (auto& [id, job] : jobs_) {
+    if (job.life.default_limit == 0) continue;
+    job.submission = with_limit(job.submission, job.life.default_limit);
+    if (const auto array = arrays_.find(id); array != arrays_.end())
+      array->second.submission = job.submission;
+  }
 }
 
 void JobManager::count_recovered() {

@@ -39,10 +39,11 @@ Status check_array(const Submission& submission) {
 
 }  // namespace
 
-// A job without a limit gets the configured one, where the instance lasts that long.
-void JobManager::add_default_limit(Submission& submission, Time now) const {
-  if (submission.limit == 0 && config_.default_limit <= distance(now, lease_end()))
-    submission.limit = config_.default_limit;
+// What a job without a limit gets: the configured one, where the instance lasts that long. It is
+// asked once for each job, and kept with the job's first event: whatever is configured later, and
+// however much of the instance's time is left then, a job keeps the limit that it was taken with.
+Duration JobManager::default_limit(Time now) const {
+  return config_.default_limit <= distance(now, lease_end()) ? config_.default_limit : 0;
 }
 
 std::string JobManager::way_to_more_time(Duration missing) const {
@@ -212,7 +213,7 @@ Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& reques
   const bool array = made->wishes.array.has_value();
   made->first = next_id_;
   made->count = request.count;
-  if (!is_grant) add_default_limit(*made, now);  // that of its child bounds it
+  if (!is_grant) set_default_limit(*made, default_limit(now));  // that of its child bounds it
   if (const auto why = too_late(*made, now); !why.empty())
     return tl::unexpected(refuse(std::move(*made), request, why, now));
   if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
@@ -252,7 +253,8 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   const std::uint64_t n = submission->count;
   journal_.add_batch({first, n, request.jobspec, request.is_instance});
   if (!request.key.empty()) journal_.add_submit_key(request.key, {first, n});
-  std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
+  std::vector<EventBody> bodies = {submit_event(*submission, request.urgency, request.user),
+                                   event::Validate{}};
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   const bool waits = !submission->dependencies.empty();
   if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});

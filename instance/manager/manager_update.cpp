@@ -82,8 +82,7 @@ Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const Acti
 }  // namespace
 
 Result<std::shared_ptr<const Submission>> JobManager::remade(const ActiveJob& job,
-                                                             const event::JobspecUpdate& update,
-                                                             Time now) {
+                                                             const event::JobspecUpdate& update) {
   const auto batch = journal_.batch_of(job.id);
   if (!batch) return tl::unexpected(batch.error());
   const auto jobspec = with_update(batch->jobspec, update);
@@ -92,11 +91,11 @@ Result<std::shared_ptr<const Submission>> JobManager::remade(const ActiveJob& jo
   if (!made) return tl::unexpected(made.error());
   made->first = batch->first;
   made->count = batch->count;
-  add_default_limit(*made, now);
+  if (!update.limit) set_default_limit(*made, job.life.default_limit);
   return std::make_shared<const Submission>(std::move(*made));
 }
 
-Status JobManager::restore_updates(Time now) {
+Status JobManager::restore_updates() {
   Remade known;
   Updates last;  // jobs changed by one request share the merged updates
   for (auto& [id, job] : jobs_) {
@@ -105,7 +104,7 @@ Status JobManager::restore_updates(Time now) {
     last = job.life.updates;
     auto& made = known[job.submission.get()];
     if (made == nullptr) {
-      auto again = remade(job, *job.life.updates.all, now);
+      auto again = remade(job, *job.life.updates.all);
       if (!again) return tl::unexpected(condemn(id, again.error()));
       made = std::move(*again);
     }
@@ -194,11 +193,12 @@ Result<JobManager::Change> JobManager::planned_change(JobId id, const msg::Updat
   if (auto has = has_own_limit(**job, ask.extend, now); !has) return tl::unexpected(has.error());
   auto update = update_of(ask, **job, shown_path(id));
   if (!update) return tl::unexpected(update.error());
+  if (update->limit == Duration{0}) update->limit = default_limit(now);
   Change change{*job, *update, (*job)->submission};
   if (changes_nothing(*update)) return change;
   auto& made = known[change.submission.get()];
   if (made == nullptr) {
-    auto again = remade(**job, *merged((*job)->life.updates, *update).all, now);
+    auto again = remade(**job, *merged((*job)->life.updates, *update).all);
     if (!again)
       return fail(again.error().code, fmt::format("job {}: {}", shown_path(id), again.error().what),
                   again.error().where);

@@ -469,6 +469,12 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   return submission_of(jobspec, is_instance, true);
 }
 
+void set_default_limit(Submission& submission, Duration limit) {
+  if (submission.limit != 0 || limit == 0) return;
+  submission.limit = limit;
+  submission.has_default_limit = true;
+}
+
 Result<Submission> kept_submission(const std::string& jobspec, bool is_instance) {
   return submission_of(jobspec, is_instance, false);
 }

@@ -52,7 +52,8 @@ struct Submission {
   std::string resources;  // for display
   Totals totals;
   std::int64_t ntasks = 1;
-  Duration limit = 0;  // ms; 0: none requested
+  Duration limit = 0;              // ms; 0: none
+  bool has_default_limit = false;  // the limit is job.default-limit as the jobs were taken
   // shell.options: files as asked for, "" for the default
   std::string input, output, error;
   std::string input_tasks;        // ranks whose input a client sends: "all" or an idset; "": none
@@ -96,5 +97,8 @@ void set_command(Submission& submission, std::vector<std::string> argv);
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
 // Likewise for a journal: the jobspec was within its bounds when it came, and may have grown since.
 Result<Submission> kept_submission(const std::string& jobspec, bool is_instance);
+
+// Gives jobs that ask for no limit this one, in ms; 0: they get none.
+void set_default_limit(Submission& submission, Duration limit);
 
 }  // namespace holon::instance

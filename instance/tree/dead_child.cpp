@@ -406,7 +406,12 @@ class JournalReader {
   static msg::JobRecord record_of(const Where& where, const InstanceClock& clock, std::int64_t id,
                                   const std::shared_ptr<const Submission>& submission,
                                   const Lifecycle& life) {
-    const ActiveJob job{JobId(static_cast<std::uint64_t>(id)), submission, life, {}};
+    ActiveJob job{JobId(static_cast<std::uint64_t>(id)), submission, life, {}};
+    if (life.default_limit != 0) {
+      Submission limited = *submission;
+      set_default_limit(limited, life.default_limit);
+      job.submission = std::make_shared<const Submission>(std::move(limited));
+    }
     msg::JobRecord record =
         record_of_job(job, where.path, (where.state_dir / "output").string(), clock);
     record.result = result_to_come(job.life);

@@ -141,7 +141,7 @@ msg::SubmitReply JobManager::accept_array(const std::shared_ptr<const Submission
   array.waiting.insert(id.value() + 1, id.value() + n);
   block_tasks(array);
   ActiveJob& job = jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, {}, {}})->second;
-  post(job, event::Submit{request.urgency, request.user}, now);
+  post(job, submit_event(*submission, request.urgency, request.user), now);
   post(job, event::Validate{}, now);
   for (const auto& d : submission->dependencies) post(job, event::DependencyAdd{d.text}, now);
   count_held_back(array, held_kind(array), static_cast<std::int64_t>(n));

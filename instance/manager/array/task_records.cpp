@@ -85,9 +85,11 @@ Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) cons
   if (!submission) return tl::unexpected(submission.error());
   submission->first = batch->first;
   submission->count = **tasks;
-  ActiveJob array{batch->first, std::make_shared<const Submission>(std::move(*submission)), {}, {}};
+  ActiveJob array{batch->first, nullptr, {}, {}};
   for (const Event& event : *events)
     if (auto next = apply(array.life, event)) array.life = std::move(*next);
+  set_default_limit(*submission, array.life.default_limit);
+  array.submission = std::make_shared<const Submission>(std::move(*submission));
   last_over_ = std::make_shared<const ActiveJob>(std::move(array));
   return last_over_;
 }

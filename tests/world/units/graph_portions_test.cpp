@@ -93,6 +93,35 @@ class GraphPortions : public testing::ManagerScene {
   std::string reason(std::uint64_t id) { return jobs().record(JobId(id))->reason; }
 };
 
+// Those that are no jobs yet, too.
+TEST_F(GraphPortions, TasksWithoutALimitKeepTheDefaultThatTheyWereTakenWith) {
+  const auto go_by = [this](const char* limit) {
+    config_ = *config::load_config({std::string("job.default-limit=") + limit});
+    crash();
+  };
+  msg::GraphRequest graph = many_kinds();
+  for (auto& spec : {&graph.specs[0], &graph.specs[1], &graph.specs[2]})
+    spec->jobspec = spec_with(spec == &graph.specs[1] ? R"({"array":{}})" : "", 0).jobspec;
+  go_by("1h");
+  const auto reply = take(graph);
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  commit();
+  const auto expect_an_hour = [&](const char* when) {
+    std::size_t with_default = 0;
+    for (const auto& [id, job] : jobs().active()) {
+      const bool has_own = job.submission->limit >= 100'000 && job.submission->limit < 3'000'000;
+      if (!has_own) EXPECT_EQ(job.submission->limit, 3'600'000) << when << ": " << id.value();
+      with_default += !has_own;
+    }
+    EXPECT_GT(with_default, kTasks / 2) << when;
+  };
+  go_by("2h");
+  expect_an_hour("all of its tasks are jobs now");
+  commit();
+  go_by("0");
+  expect_an_hour("again");
+}
+
 TEST_F(GraphPortions, ItIsReadAndEntersInPortions) {
   int portions = 0;
   const auto reply = take(many_kinds(), &portions);

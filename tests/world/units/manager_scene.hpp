@@ -124,6 +124,7 @@ class ManagerScene : public ::testing::Test {
     std::string queue = {};
     std::string after = {};  // what all of the jobs wait for: "afterok:1"
     std::uint32_t urgency = 16;
+    bool is_instance = false;
   };
   // Jobs of the queue "urgent" take the place of preemptible ones.
   void preempt(const std::string& mode, Duration grace) {
@@ -158,6 +159,7 @@ class ManagerScene : public ::testing::Test {
     }
     ask.count = wanted.count;
     ask.urgency = wanted.urgency;
+    ask.is_instance = wanted.is_instance;
     ask.user = "ada";
     const auto reply = jobs().submit(ask, time_);
     EXPECT_TRUE(reply) << to_string(reply.error());
