@@ -68,7 +68,10 @@ class Snapshot {
   std::optional<Known> known(const ProcessStat& process) {
     const auto own = lineage_of(process);
     if (!own) return std::nullopt;
-    if (!own->empty()) return Known{process, *own};
+    return own->empty() ? kin_of(process) : Known{process, *own};
+  }
+  // Its session's leader or the nearest ancestor that has a lineage.
+  Known kin_of(const ProcessStat& process) {
     if (const auto leader = all_.find(process.session); leader != all_.end())
       if (const auto its = lineage_of(leader->second); its && !its->empty())
         return Known{leader->second, *its};
@@ -136,11 +139,17 @@ Result<std::size_t> end_on_taken_units(const Node& node, const std::string& pref
   std::size_t found = 0;
   std::vector<ProcessStat> to_kill;
   Snapshot snapshot;
+  // Of one that cannot be judged, by its kin: what a job has is known, and what an agent of the
+  // child is just starting is not.
+  const auto may_be_there = [&](const Snapshot::Known& kin) {
+    return job_within(kin.lineage, prefix) == taken.job &&
+           (!is_of_a_job(kin.lineage, child) || has_taken_unit(taken, kin.process));
+  };
   for (const auto& [pid, process] : snapshot.all()) {
     const auto known = snapshot.known(process);
     const bool is_bound = taken.bind && is_bound_to(pid, *cpus);
     if (!known) {
-      found += is_bound ? 1 : 0;
+      found += is_bound || may_be_there(snapshot.kin_of(process)) ? 1 : 0;
       continue;
     }
     if (job_within(known->lineage, prefix) != taken.job) continue;

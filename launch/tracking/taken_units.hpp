@@ -58,9 +58,10 @@ bool has_taken_unit(const TakenUnits& taken, const std::string& nodelist,
                     const std::string& gpus);
 
 // Sends SIGKILL to the processes of the child's jobs that have one of the units, or are bound to
-// one of the cores; returns how many there were, with those that cannot be judged yet. `prefix`: of
-// the instance's jobs (tracking/lineage.hpp). Errors: invalid_argument (cores that the node lacks).
-// O(processes).
+// one of the cores; returns how many there were, with those that cannot be judged yet, since they
+// are just becoming another program, and may be there by their session's leader and ancestors.
+// `prefix`: of the instance's jobs (tracking/lineage.hpp). Errors: invalid_argument (cores that the
+// node lacks). O(processes).
 Result<std::size_t> end_on_taken_units(const Node& node, const std::string& prefix,
                                        const TakenUnits& taken);
 

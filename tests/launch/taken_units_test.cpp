@@ -3,12 +3,20 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "launch/tracking/process.hpp"
@@ -129,6 +137,83 @@ TEST_F(EndOnTakenUnits, FindsWhatHasThrownItsEnvironmentAway) {
   EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 2u);
   await([&] { return !lives(bare); });
   EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 0u);
+}
+
+// Where the variables of this process are.
+std::pair<std::uintptr_t, std::uintptr_t> own_variables() {
+  std::ifstream file("/proc/self/stat");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::istringstream rest(text.substr(text.rfind(')') + 2));
+  std::vector<std::uintptr_t> numbers(1);
+  std::string word;
+  for (int field = 3; rest >> word; ++field)
+    if (field == 50 || field == 51) numbers.push_back(std::strtoull(word.c_str(), nullptr, 10));
+  return numbers.size() < 3 ? std::pair<std::uintptr_t, std::uintptr_t>()
+                            : std::pair(numbers[1], numbers[2]);
+}
+
+// A process that says that it is a task of this lineage, and below it one whose variables cannot be
+// read, as in the middle of an exec. `parent` is 0 where there is no room for that.
+struct InAnExec {
+  pid_t parent = 0, child = 0;
+};
+InAnExec in_an_exec(const std::string& lineage, const std::string& cores) {
+  std::string all = "HOLON_LINEAGE=" + lineage;
+  for (const std::string& more : {std::string("HOLON_NODELIST=n1"),
+                                  std::string("HOLON_NODE_INDEX=0"), "HOLON_CORES=" + cores})
+    all += '\0' + more;
+  const auto [begin, end] = own_variables();
+  if (end - begin <= all.size() + 1) return {};
+  std::array<int, 2> told{};
+  EXPECT_EQ(pipe(told.data()), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    setsid();
+    auto* const variables = reinterpret_cast<char*>(begin);
+    std::memset(variables, 0, end - begin);
+    std::memcpy(variables, all.data(), all.size());
+    const pid_t child = fork();
+    if (child == 0) {
+      constexpr std::uintptr_t kPage = 4096;
+      const std::uintptr_t from = begin / kPage * kPage, to = (end + kPage - 1) / kPage * kPage;
+      munmap(reinterpret_cast<void*>(from), to - from);  // nothing of it is needed any more
+      const pid_t self = getpid();
+      write(told[1], &self, sizeof self) == sizeof self ? pause() : 0;
+      _exit(0);
+    }
+    pause();
+    _exit(0);
+  }
+  InAnExec both{parent, 0};
+  EXPECT_EQ(read(told[0], &both.child, sizeof both.child), ssize_t{sizeof both.child});
+  for (const int fd : told) close(fd);
+  return both;
+}
+
+// Which they are their kin says: the leader of their session, or what has started them.
+TEST_F(EndOnTakenUnits, CountsWhatCannotBeJudgedYet) {
+  const auto node = Node::discover("");
+  ASSERT_TRUE(node) << node.error().what;
+  const std::string mark = "exec-" + std::to_string(getpid());
+  const auto there = in_an_exec(mark + "/3/7", "4"), elsewhere = in_an_exec(mark + "/3/8", "2");
+  const auto of_agent = in_an_exec(mark + "/3", "4"), other = in_an_exec(mark + "/4/1", "4");
+  if (there.parent == 0) GTEST_SKIP() << "this program has too few variables";
+  for (const auto& both : {there, elsewhere, of_agent, other}) {
+    all_.push_back(both.parent);
+    const auto process = stat_of(both.child);
+    ASSERT_TRUE(process);
+    ASSERT_FALSE(variable_of(*process, "HOLON_LINEAGE")) << "it can be judged";
+  }
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 3u)
+      << "the task, what it is just starting, and what the agent is";
+  await([&] { return !lives(there.parent); });
+  for (const pid_t pid : {elsewhere.parent, of_agent.parent, of_agent.child, other.parent})
+    EXPECT_TRUE(lives(pid));
+  EXPECT_GT(*end_on_taken_units(*node, mark + "/", taken("4", "")), 0u) << "it is there still";
+  kill(of_agent.child, SIGKILL);
+  await([&] { return !lives(of_agent.child); });
+  EXPECT_EQ(*end_on_taken_units(*node, mark + "/", taken("4", "")), 0u);
+  for (const auto& both : {there, elsewhere, other}) kill(both.child, SIGKILL);
 }
 
 TEST_F(EndOnTakenUnits, FindsWhatIsBoundThereWhateverItSays) {
