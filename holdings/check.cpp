@@ -12,6 +12,16 @@ namespace {
 
 using Found = std::optional<Breach>;
 
+// May what was given with the fence time `its` be used for longer without a word than what it is
+// part of may be, which has `outer`?
+bool outlasts(Duration its, Duration outer) {
+  return outer > 0 && (its == 0 || its > outer);
+}
+
+std::string fence_in_words(Duration fence) {
+  return fence == 0 ? "never" : "after " + std::to_string(fence) + " ms";
+}
+
 // ---- one book
 
 // An open recall is about what is on its way back.
@@ -42,6 +52,12 @@ Found check_book(const Member& member) {
       if (holding.until > until_of(book, holding.units))
         return breach(6,
                       "units " + holding.units.str() + " are given for longer than they are held");
+      // A child's own is part of a job, which ends with all that it runs.
+      const Duration outer = fence_of(book, holding.units);
+      if (holding.source != Source::owned && outlasts(holding.fence, outer))
+        return breach(6, "units " + holding.units.str() + " may be fenced " +
+                             fence_in_words(holding.fence) + ", and are themselves fenced " +
+                             fence_in_words(outer));
     }
     const Units offered = units_in(link, State::offered);
     if (offered != (link.extending ? link.extending->units : Units{}))
@@ -105,6 +121,18 @@ struct Ends {
                                ", not " + std::to_string(theirs.until));
     return std::nullopt;
   }
+
+  // How long the child may go without a word is a length, which needs no common clock.
+  Found fences() const {
+    for (const Holding& mine : up.holdings)
+      for (const Holding& theirs : down.holdings)
+        if (mine.state != State::returned && outlasts(mine.fence, theirs.fence) &&
+            !have_none_in_common(mine.units, theirs.units))
+          return breach(6, "the child takes units " + mine.units.str() + " to be fenced " +
+                               fence_in_words(mine.fence) + ", and its parent fences them " +
+                               fence_in_words(theirs.fence));
+    return std::nullopt;
+  }
 };
 
 enum class LinkTerms : std::uint8_t { by_one_clock, not_looked_at };
@@ -117,6 +145,7 @@ Found check_ends(const std::vector<Member>& tree, const Member& child, LinkTerms
   if (ends.up.epoch < ends.down.fence) return std::nullopt;
   if (Found found = ends.epochs()) return found;
   if (Found found = ends.holders()) return found;
+  if (Found found = ends.fences()) return found;
   return terms == LinkTerms::by_one_clock ? ends.terms() : std::nullopt;
 }
 
@@ -392,8 +421,8 @@ class Replay {
   bool comes_later(std::size_t at) const {
     const Cause why = cause_in(next(at));
     const auto other = other_side(at, why.other);
-    return why.needs && (is_in(later_, at, why) ||
-                         (other && is_cut_[*other] && waits_for_written(at)));
+    return why.needs &&
+           (is_in(later_, at, why) || (other && is_cut_[*other] && waits_for_written(at)));
   }
   // The journal whose next entry comes next: the earliest that is ready. Where none is, one of them
   // answers nothing, and others may wait for what follows that one; which of these has the earlier

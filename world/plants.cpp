@@ -105,6 +105,8 @@ const std::vector<PlantInfo>& all_plants() {
        53, 10},
       {Plant::ignored_fence, "ignored-fence",
        "a child that was fenced is told that nothing was taken from it", 149, 10},
+      {Plant::late_fence, "late-fence",
+       "a child takes what it is lent to be fenced later than its parent does", 1, 10},
   };
   return kPlants;
 }

@@ -66,6 +66,7 @@ enum class Plant {
   forgotten_loan,
   unproved_fence,
   ignored_fence,
+  late_fence,
 };
 
 struct PlantInfo {

@@ -43,6 +43,45 @@ TEST(History, ThatIsSoundHasNoBreach) {
   EXPECT_FALSE(check_history(Written().journals));
 }
 
+// Who is further down has to stop before what it uses may be taken.
+TEST(History, AFenceThatTheChildTakesForLaterIsNamed) {
+  for (const Duration its : {Duration{0}, Duration{61}}) {
+    Pair pair;
+    std::vector<Journal> journals{
+        {"/", std::nullopt, kParent, {{0, entry::Granted{units("0-7"), kTimeMax}}}},
+        {"/7", 0, kChild, {}}};
+    const Turn offer = *extend(pair.parent, kChild, {.units = units("0"), .fence = 60});
+    journals[0].entries.push_back({1, offer.entries.front()});
+    const Turn taking = receive(pair.child, kParent, offer.sent.front().message, 0);
+    journals[1].entries.push_back({2, taking.entries.front()});
+    EXPECT_FALSE(check_history(journals));
+    std::get<entry::Took>(journals[1].entries.back().entry).extend.fence = its;
+    const auto found = check_history(journals);
+    ASSERT_TRUE(found) << its;
+    EXPECT_EQ(found->breach.path, "/7");
+    EXPECT_EQ(found->breach.invariant, 6);
+    EXPECT_EQ(found->entry, 0u);
+  }
+}
+
+TEST(History, AFenceThatALenderHasForLaterThanItsOwnIsNamed) {
+  for (const Duration its : {Duration{0}, Duration{61}}) {
+    Pair pair;
+    pair.at_parent(*extend(pair.parent, kChild, {.units = units("0"), .fence = 60}));
+    const Turn on = *extend(pair.child, Peer{1}, {.units = units("0"), .fence = 30});
+    Book middle = *commit(pair.child, on);
+    const auto breach_in = [&] {
+      return check({{"/", std::nullopt, kParent, pair.parent}, {"/7", 0, kChild, middle}});
+    };
+    EXPECT_FALSE(breach_in());
+    middle.links[Peer{1}].holdings.front().fence = its;
+    const auto found = breach_in();
+    ASSERT_TRUE(found) << its;
+    EXPECT_EQ(found->invariant, 6);
+    EXPECT_EQ(found->path, "/7");
+  }
+}
+
 TEST(History, ClocksMayDiffer) {
   Written written;
   for (Recorded& recorded : written.journals[1].entries) recorded.time += 1000;

@@ -33,6 +33,17 @@ bool is_fence(const Envelope& message) {
   return what && std::holds_alternative<holdings::Fenced>(*what);
 }
 
+// An extend of something that may be fenced, with twice that time; nullopt: it is another message.
+std::optional<msg::GrantMessage> fenced_later(const Envelope& message) {
+  auto told = *transport::unpack<msg::GrantMessage>(message.payload);
+  auto what = instance::parse_message(told.message, 0);
+  auto* const extend = what ? std::get_if<holdings::Extend>(&*what) : nullptr;
+  if (extend == nullptr || extend->fence == 0) return std::nullopt;
+  extend->fence *= 2;
+  told.message = instance::text_of(*what, 0);
+  return told;
+}
+
 }  // namespace
 
 // The content of a message, for the history.
@@ -193,6 +204,8 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     machine_.history.note("PLANT: {} hears of no fence", link->client->name());
     return false;
   }
+  if (message.topic == "grant" && machine_.planted(Plant::late_fence))
+    if (const auto later = fenced_later(message)) return rewrite(*later);
   const bool repeats_starts =
       machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
   if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
