@@ -232,37 +232,23 @@ class Agent::Impl {
     });
   }
 
-  template <class Ask, class Act>
-  void on_job(transport::Dispatcher& table, const char* topic, Act act) {
-    in_order(table, topic, answer_to<Ask>(act));
+  template <class Ask>
+  void pass_on(transport::Dispatcher& table, const char* topic, void (Jobs::*act)(const Ask&)) {
+    in_order(table, topic, answer_to<Ask>([this, act](const Ask& ask) -> Status {
+               (jobs_.*act)(ask);
+               return {};
+             }));
   }
 
   void serve() {
     transport::Dispatcher table;
     in_order(table, "agent.start", [this](const Request& request) { start(request); });
-    on_job<msg::SignalRequest>(table, "agent.signal",
-                               [this](const msg::SignalRequest& ask) -> Status {
-                                 jobs_.signal(ask);
-                                 return {};
-                               });
-    on_job<msg::CheckpointRequest>(table, "agent.checkpoint",
-                                   [this](const msg::CheckpointRequest& ask) -> Status {
-                                     jobs_.checkpoint(ask);
-                                     return {};
-                                   });
-    on_job<msg::KillRequest>(table, "agent.kill", [this](const msg::KillRequest& ask) -> Status {
-      jobs_.kill(ask);
-      return {};
-    });
-    on_job<msg::LimitRequest>(table, "agent.limit", [this](const msg::LimitRequest& ask) -> Status {
-      jobs_.limit(ask);
-      return {};
-    });
-    on_job<msg::SuspendRequest>(table, "agent.suspend",
-                                [this](const msg::SuspendRequest& ask) -> Status {
-                                  jobs_.suspend(ask);
-                                  return {};
-                                });
+    pass_on(table, "agent.signal", &Jobs::signal);
+    pass_on(table, "agent.checkpoint", &Jobs::checkpoint);
+    pass_on(table, "agent.kill", &Jobs::kill);
+    pass_on(table, "agent.limit", &Jobs::limit);
+    pass_on(table, "agent.suspend", &Jobs::suspend);
+    pass_on(table, "agent.sure", &Jobs::renew);
     on<msg::ShutdownRequest>(table, "agent.shutdown",
                              [this](const msg::ShutdownRequest& ask) -> Status {
                                shut_down(ask.wait, "killed", kAgentDone);

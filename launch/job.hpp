@@ -68,6 +68,8 @@ class Job {
   // ms since the first task's start; 0: none. The warning before it comes once, and again only if a
   // later limit is further away than the warning time.
   void limit(Duration ms);
+  // Its tasks start before that time of the reactor or never (msg::Start::start_by).
+  void start_by(Time when) { spec_.start_by = when; }
   // Sends the signal once; the job's tasks continue.
   void checkpoint(int number);
   // Stops or continues the job's tasks; continues a job that is being ended.

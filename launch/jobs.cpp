@@ -189,6 +189,16 @@ void Jobs::suspend(const msg::SuspendRequest& request) {
       found->second->suspend(request.suspend);
 }
 
+void Jobs::renew(const msg::SureRequest& request) {
+  std::map<std::uint64_t, Time> start_by;
+  for (const msg::SureStart& sure : request.jobs) start_by[sure.job] = sure.start_by;
+  for (Waiting& waiting : waiting_)
+    if (const auto its = start_by.find(waiting.start.job); its != start_by.end())
+      waiting.start.start_by = its->second;
+  for (const auto& [id, when] : start_by)
+    if (const auto found = jobs_.find(id); found != jobs_.end()) found->second->start_by(when);
+}
+
 void Jobs::end_fence(std::uint64_t job, std::uint64_t round,
                      const Result<msg::FenceReply>& answer) {
   const auto found = jobs_.find(job);

@@ -48,6 +48,7 @@ class Jobs {
   void kill_all(Duration grace, const std::string& reason);
   void limit(const msg::LimitRequest& request);
   void suspend(const msg::SuspendRequest& request);
+  void renew(const msg::SureRequest& request);
   // The answer to an on_fence() call.
   void end_fence(std::uint64_t job, std::uint64_t round, const Result<msg::FenceReply>& answer);
   // Fences of all jobs, to be sent again over a new connection.

@@ -325,6 +325,19 @@ struct LimitRequest {
   HOLON_FIELDS(job, limit)
 };
 
+// "agent.sure": what the instance has been lent is surely its own for longer than a start said: the
+// tasks of these jobs may begin until then, however long what is prepared for them takes. Jobs
+// whose tasks have begun, and unknown ones, are ignored. Answer: Empty.
+struct SureStart {
+  std::uint64_t job = 0;
+  std::int64_t start_by = 0;  // as in Start
+  HOLON_FIELDS(job, start_by)
+};
+struct SureRequest {
+  std::vector<SureStart> jobs;
+  HOLON_FIELDS(jobs)
+};
+
 // "agent.suspend": SIGSTOP to the process groups of all tasks, or SIGCONT. Answer: Empty.
 struct SuspendRequest {
   std::vector<std::uint64_t> jobs;

@@ -35,6 +35,7 @@ constexpr std::array kTopicRows = {
     topic<msg::KillRequest, msg::Empty>("agent.kill", kOfAgents),
     topic<msg::LimitRequest, msg::Empty>("agent.limit", kOfAgents),
     topic<msg::SuspendRequest, msg::Empty>("agent.suspend", kOfAgents),
+    topic<msg::SureRequest, msg::Empty>("agent.sure", kOfAgents),
     stream<msg::OutputRequest, msg::OutputChunk>("agent.output", kOfAgents),
     topic<msg::InputRequest, msg::InputReply>("agent.input", kOfAgents),
     topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture", kOfAgents),

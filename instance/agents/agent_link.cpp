@@ -101,6 +101,7 @@ void AgentLink::forget(JobId job) {
   to_kill_.erase(job);
   sent_.erase(job);
   killed_.erase(job);
+  preparing_.erase(job);
 }
 
 void AgentLink::settle(Time now) {
@@ -161,14 +162,9 @@ lm::StartRequest AgentLink::start_request() {
     if (fresh) bytes += size_of_start(request.programs.emplace_back(program_for(*job)));
     bytes += size_of_start(request.jobs.emplace_back(start_message(*job, known->second)));
     sent_.insert(id);
+    if (request.jobs.back().start_by != 0) preparing_.insert(id);
   }
   return request;
-}
-
-// What a job is to run on may have been taken: its start waits until the instance above is heard.
-bool AgentLink::may_start(const ActiveJob& job) const {
-  const Time sure = settings_.sure_until(job);
-  return sure == kTimeMax || (sure > ground_.reactor.now() && lead_.has_value());
 }
 
 bool AgentLink::send_some() {
@@ -326,6 +322,7 @@ bool AgentLink::is_past(std::uint64_t job, std::uint32_t attempt) const {
 
 void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
   if (is_past(s.job, s.attempt)) return;
+  preparing_.erase(JobId(s.job));
   std::vector<event::Process> processes;
   for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
   jobs_.tasks_started(JobId(s.job), rank_, processes, in_order(s.job, {s.t_start, told}, now));
@@ -341,36 +338,9 @@ void AgentLink::keep_output(const lm::Finished& f, bool is_news, lm::Reported& r
   reply.to_files.push_back(f.job);
 }
 
-// The start came too late, and nothing was started.
-void AgentLink::start_again(JobId id, Time now) {
-  const ActiveJob* const job = jobs_.find(id);
-  if (job == nullptr) return;
-  const Step next = next_step(job->life, rank_);
-  if (next == Step::kill) {
-    to_kill_.erase(id);
-    return jobs_.never_started(id, rank_, now);
-  }
-  spdlog::warn(
-      fmt::format("job {} was not begun in time on what this instance was lent, and is sent again: "
-                  "files, prolog and wire-up may take half of grant.fence-timeout",
-                  jobs_.label_of(id)));
-  sent_.erase(id);
-  if (next == Step::start) start_tasks(*job);
-}
-
-// Whoever takes units by force kills what runs there, or tells the agent on a whole node to stop,
-// and only then says so.
-bool AgentLink::may_have_been_taken(const ActiveJob& job, const lm::Finished& f) const {
-  const bool was_killed = std::any_of(f.tasks.begin(), f.tasks.end(), [](const auto& task) {
-    return task.started && WIFSIGNALED(task.status) && WTERMSIG(task.status) == SIGKILL;
-  });
-  const bool is_by_others = (was_killed && (f.reason == "exit" || f.reason == "abort")) ||
-                            (f.reason == "killed" && !killed_.contains(job.id));
-  return is_by_others && settings_.sure_until(job) <= ground_.reactor.now();
-}
-
 void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Reported& reply) {
   if (is_past(f.job, f.attempt)) return keep_output(f, false, reply);
+  preparing_.erase(JobId(f.job));
   if (f.reason == "late") return start_again(JobId(f.job), now);
   TasksEnded ended{
       f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, {f.t_finish, told}, now)};
@@ -435,6 +405,7 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
     return request.reply(transport::pack(welcome));
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello.incarnation == incarnation_;
+  preparing_.clear();  // the hello says which those are
   if (!same_agent) sent_.clear();
   // Before the commit, so that readers of the output of a job that is lost here read all of it. A
   // broker that dies, or cannot write, in between leaves nothing undone: the next broker does it
@@ -510,7 +481,8 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     there.insert(id);
     sent_.insert(id);
     // The job may be starting right now: its resources are free only when its end is reported.
-    if (next_step(jobs_.find(id)->life, rank_) != Step::start) welcome.kill.push_back(number);
+    const bool is_to_start = next_step(jobs_.find(id)->life, rank_) == Step::start;
+    is_to_start ? void(preparing_.insert(id)) : welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
     if (!is_past(f.job, f.attempt)) there.insert(JobId(f.job));

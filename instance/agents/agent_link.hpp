@@ -145,6 +145,9 @@ class AgentLink {
   // Output of jobs that ran under an earlier agent of this rank.
   const LeftOutput& left() const { return left_; }
   void forgotten(JobId first, JobId stop) { left_.forget(first, stop); }
+  // The instance above was heard: the agent learns until when the tasks may begin that it prepares.
+  // O(these).
+  void tell_what_is_sure();
   // Sends SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();
@@ -186,6 +189,8 @@ class AgentLink {
   const ActiveJob* grant_of_part(const ActiveJob& job) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   bool may_start(const ActiveJob& job) const;
+  // Start::start_by, by the agent's clock.
+  std::int64_t start_by(const ActiveJob& job) const;
   void start_again(JobId job, Time now);
   bool may_have_been_taken(const ActiveJob& job, const launch::msg::Finished& finished) const;
   launch::msg::Program program_for(const ActiveJob& job);
@@ -212,6 +217,7 @@ class AgentLink {
   std::vector<event::Process> orphans_;
   bool same_numbering_ = true;  // processes of the journal are of this boot
   std::set<JobId> sent_;        // to the agent with incarnation_
+  std::set<JobId> preparing_;   // of these, on what may be taken, or said to wait by its hello
   // Programs that the agent keeps of those sent over this connection, with their numbers.
   std::deque<std::pair<std::shared_ptr<const Submission>, std::uint64_t>> programs_;
   std::uint64_t last_program_ = 0;

@@ -57,6 +57,10 @@ void Agents::checkpoint(const ActiveJob& job) {
   for (AgentLink* const link : running(job)) link->checkpoint(job);
 }
 
+void Agents::tell_what_is_sure() {
+  for (auto& [rank, link] : links_) link.tell_what_is_sure();
+}
+
 bool Agents::proves_its_rank(const transport::Request& request,
                              const launch::msg::Hello& hello) const {
   return hello.rank < secrets_.size() && !secrets_[hello.rank].empty() &&

@@ -35,6 +35,8 @@ class Agents {
   void forgotten(JobId first, JobId stop);
   void set_limit(const ActiveJob& job, Duration limit);
   void checkpoint(const ActiveJob& job);
+  // The instance above was heard, and what it has lent is sure for longer.
+  void tell_what_is_sure();
 
   void hello(const transport::Request& request, Time now);
   // Was the agent of this rank told to end, because its node leaves? Then another agent may take

@@ -150,9 +150,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.env = array_variables(what, job.id);
   start.env["HOLON_URI"] = settings_.uri;
   start.env["HOLON_PE"] = job.life.environment;
-  // The agent's clock is behind this one by what the fastest message told, or by less.
-  if (const Time sure = settings_.sure_until(job); sure != kTimeMax && lead_)
-    start.start_by = std::max<Time>(1, sure - lead_->lead);
+  start.start_by = start_by(job);
   if (const auto epoch = settings_.grant_epoch(); epoch > 0)
     start.env["HOLON_GRANT_EPOCH"] = std::to_string(epoch);
   if (what.is_instance) {

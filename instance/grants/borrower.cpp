@@ -171,6 +171,7 @@ Status Borrower::grow(const h::Extend& extend, const std::string& jgf, Time now)
   }
   if (!nodes.empty()) uses_.nodes.came(nodes, now);
   // Nothing is sure yet of what may be fenced.
+  ends_.forget();
   const Time end = extend.fence > 0 ? 0 : extend.until;
   for (const auto v : places_of(extend.units)) uses_.store.set_end_of(v, end);
   next_pulse_ = 0;
@@ -247,6 +248,7 @@ void Borrower::leave(const h::Units& units) {
     if (const auto v = store.graph().find_uniq(static_cast<std::int64_t>(unit)))
       static_cast<void>(store.shrink(store.graph().path(*v)));
   if (!ranks.empty()) uses_.nodes.left(ranks);
+  ends_.forget();
   uses_.jobs.resources_changed();
 }
 

@@ -85,6 +85,8 @@ class Borrower {
   // comes.
   std::function<void(std::function<void(const msg::GrantPulseReply&)> done)> ask_pulse =
       [](const std::function<void(const msg::GrantPulseReply&)>&) {};
+  // The instance above has said that it counts on this one: sure_until() is later than before.
+  std::function<void()> is_sure = [] {};
   // What children have of these units is taken from them.
   std::function<void(const holdings::Units& units, const std::string& why, Time now)> take_below =
       [](const holdings::Units&, const std::string&, Time) {};
@@ -134,6 +136,7 @@ class Borrower {
   std::set<holdings::Op> withdrawn_;  // of these
   ParentReach reach_;
   Time next_pulse_ = 0;
+  SureEnds ends_;                           // as the graph has them
   std::optional<holdings::Fenced> fenced_;  // and jobs are still on what was taken
 };
 

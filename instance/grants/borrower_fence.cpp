@@ -49,7 +49,9 @@ std::optional<Time> Borrower::keep_in_touch(Time now) {
   // An answer after the commit alone says something of what is in the journal.
   uses_.after_commit.add([this, now] {
     ask_pulse([this, now](const msg::GrantPulseReply& told) {
-      if (told.is_sure && !fenced_) reach_.answered(now, told.left);
+      if (!told.is_sure || fenced_) return;
+      reach_.answered(now, told.left);
+      is_sure();
     });
   });
   return next_pulse_;
@@ -57,21 +59,13 @@ std::optional<Time> Borrower::keep_in_touch(Time now) {
 
 // What is not sure takes no new work: it ends now, as far as the scheduler knows.
 std::optional<Time> Borrower::use_what_is_sure(Time now) {
-  std::optional<Time> next;
-  bool changed = false;
-  for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (holding.fence == 0) continue;
-    const Time sure = fenced_ ? 0 : reach_.sure_until(holding.fence);
-    const Time end = sure > now ? holding.until : 0;
-    if (sure > now) next = next ? std::min(*next, sure) : sure;
-    for (const auto v : places_of(holding.units)) {
-      if (uses_.store.graph().end_of(v) == end) continue;
-      uses_.store.set_end_of(v, end);
-      changed = true;
-    }
-  }
-  if (changed) uses_.jobs.resources_changed();
-  return next;
+  const ParentReach nobody;
+  const auto& reach = fenced_ ? nobody : reach_;
+  const auto changed = ends_.changes(uses_.book.up().holdings, reach, now);
+  for (const auto& [units, end] : changed)
+    for (const auto v : places_of(units)) uses_.store.set_end_of(v, end);
+  if (!changed.empty()) uses_.jobs.resources_changed();
+  return ends_.next();
 }
 
 void Borrower::hear_of_fence(const h::Fenced& fenced) {

@@ -59,6 +59,8 @@ class Grants {
   void could(const transport::Request& request, Time now) const;
   // "grant.pulse", from a child.
   void pulse(const transport::Request& request, Time now);
+  // Called when the instance above has said that it counts on this one.
+  void on_sure(std::function<void()> is_sure) { borrower_.is_sure = std::move(is_sure); }
   // Borrower::sure_until().
   Time sure_until(const ActiveJob& job) const { return borrower_.sure_until(job); }
   // Lender::late_word().

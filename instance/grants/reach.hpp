@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <optional>
 
+#include <utility>
+#include <vector>
+
 #include "base/time.hpp"
+#include "holdings/holding.hpp"
 
 namespace holon::instance {
 
@@ -32,6 +36,26 @@ class ParentReach {
  private:
   std::optional<Time> asked_;  // the last time that was answered
   Time most_ = kTimeMax;
+};
+
+// When each thing that may be fenced ends for the scheduler: at its own end while it is sure, and
+// at once otherwise.
+class SureEnds {
+ public:
+  using Ends = std::vector<std::pair<holdings::Units, Time>>;
+
+  // What has another end now than at the last call, or was not there then. O(holdings) where
+  // nothing has changed.
+  Ends changes(const std::vector<holdings::Holding>& holdings, const ParentReach& reach, Time now);
+  // When something is not sure any more without another answer from above; nullopt: nothing is sure
+  // that may be fenced.
+  std::optional<Time> next() const { return next_; }
+  // The graph has changed, and may have other ends.
+  void forget() { known_.clear(); }
+
+ private:
+  Ends known_;
+  std::optional<Time> next_;
 };
 
 }  // namespace holon::instance

@@ -113,6 +113,7 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
     grants.node_leaves({node.grant, node.rank, node.by_force, node.why}, now);
   };
   drains.nodes_going_back = [this] { return grants.nodes_going_back(); };
+  grants.on_sure([this] { agents.tell_what_is_sure(); });
   children.on_new = [this](JobId child, Time now) { grants.begins_anew(child, now); };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };

@@ -1,8 +1,12 @@
 // What a child that is out of reach does not give back is taken from it, and nothing else.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 #include "tests/instance/grants/sound_tree.hpp"
 #include "tests/instance/live.hpp"
@@ -266,6 +270,97 @@ TEST_F(Fence, ReachesWhatWasLentOn) {
   EXPECT_EQ(live.wait_one(job, "/1/1").exception, "node-failure");
   EXPECT_TRUE(eventually([&] { return live.status("/1/1")->cores == 1; }));
   EXPECT_EQ(live.status("/1/1")->health, "up");
+}
+
+// A job on what the child was lent has a prolog that waits for the test.
+class FencePreparing : public Fence {
+ protected:
+  void SetUp() override {
+    const std::string prolog = "echo x >> " + live.dir() + "/prologs; while [ ! -e " + live.dir() +
+                               "/go ]; do sleep 0.02; done";
+    ASSERT_EQ(live.child({1}, "", {"job.prolog=" + prolog}), 1u);
+    JobOptions more;
+    more.duration = 600;
+    ASSERT_TRUE(ask(more)->is_here);
+    JobOptions two;
+    two.cores = 2;
+    two.duration = 300;
+    job_ = live.job({"/bin/true"}, two, "/1");
+    ASSERT_TRUE(eventually([&] { return prologs() == 1; }));
+  }
+  // For longer than one answer from above is good for.
+  static void pass_half_of_the_time() {
+    const auto began = wall_clock_ms();
+    EXPECT_TRUE(eventually([&] { return wall_clock_ms() > began + 1'200; }));
+  }
+  std::size_t prologs() const {
+    const std::string text = testing::read_file(live.dir() + "/prologs");
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), 'x'));
+  }
+  // Has an instance of the tree written this into its log?
+  bool said(const std::string& words) const {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(live.dir() + "/state"))
+      if (entry.is_regular_file() &&
+          testing::read_file(entry.path().string()).find(words) != std::string::npos)
+        return true;
+    return false;
+  }
+  void go() const { std::ofstream(live.dir() + "/go") << ""; }
+  std::uint64_t job_ = 0;
+};
+
+//   asked    asked    asked    asked    asked
+//     |== sure ==|== sure ==|== sure ==|== sure ==
+//     |------------- prolog -------------|-- tasks
+TEST_F(FencePreparing, TakesAsLongAsItDoesWhileTheInstanceAboveIsHeard) {
+  pass_half_of_the_time();
+  go();
+  EXPECT_EQ(live.wait_one(job_, "/1").result, "COMPLETED");
+  EXPECT_EQ(prologs(), 1u);
+}
+
+//   asked                              asked
+//     |== sure ==|   not heard           |== sure ==
+//     |------------ prolog ----x         |- prolog -|-- tasks
+TEST_F(FencePreparing, IsInVainWhenTheInstanceAboveIsNotHeard) {
+  const pid_t above = live.broker();
+  testing::signal_process(above, SIGSTOP);
+  pass_half_of_the_time();
+  go();
+  EXPECT_TRUE(eventually([&] { return said("was not begun in time"); }));
+  testing::signal_process(above, SIGCONT);
+  EXPECT_EQ(live.wait_one(job_, "/1").result, "COMPLETED");
+  EXPECT_EQ(prologs(), 2u);
+}
+
+// What the child before had been lent, and what was taken from it, is not free before an agent has
+// looked, though the next child knows of none of it.
+TEST_F(Fence, OfAChildThatBeginsAnewIsProvedLikewise) {
+  const Jobs jobs = run_on_both();
+  const pid_t lent_task = task_of(jobs.lent);
+  const auto child = testing::processes_of(live, "/1");
+  const pid_t agent = live.agent();
+  for (const pid_t pid : {child.broker, child.agent, agent}) testing::signal_process(pid, SIGSTOP);
+  recall();
+  EXPECT_TRUE(eventually([&] {
+    const auto parts = lent();
+    return parts.size() == 1 && parts.front().state == "lost";
+  }));
+  // Its journal is gone with its broker.
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(live.dir()))
+    if (entry.path().string().find("/children/1/journal") != std::string::npos)
+      std::filesystem::remove(entry.path());
+  testing::signal_process(child.broker, SIGKILL);
+  EXPECT_TRUE(eventually([&] {
+    const auto all = history("/");
+    return std::find(all.begin(), all.end(), "over") != all.end();
+  }));
+  EXPECT_EQ(free_cores(), 2) << "nobody has seen that it is gone";
+  EXPECT_TRUE(testing::alive(lent_task));
+  testing::signal_process(agent, SIGCONT);
+  EXPECT_TRUE(eventually([&] { return free_cores() == 3; })) << free_cores();
+  EXPECT_FALSE(testing::alive(lent_task));
+  testing::signal_process(child.agent, SIGCONT);
 }
 
 }  // namespace
