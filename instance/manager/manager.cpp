@@ -467,6 +467,8 @@ void JobManager::tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how
       post(*job,
            event::Exception{how.reason == "lost" ? "node-failure" : how.reason, 0, note_of(how)},
            how.when);
+  } else if (how.reason == "lost" && job->life.exception == "abort") {
+    post(*job, event::Exception{"node-failure", 0, note_of(how)}, how.when);
   }
   end_part(*job, {rank, how.reason, how.finish}, how.when, now);
 }

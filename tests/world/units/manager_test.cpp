@@ -96,6 +96,26 @@ TEST_F(JobManagerTest, AJobThatWaitsIsCancelledAtOnce) {
   EXPECT_EQ(jobs().counts().pending, 2);
 }
 
+// Tasks that count on others give up when those are gone, and the agent of those is heard later.
+TEST_F(JobManagerTest, AJobThatGaveUpSincePartOfItWasTakenHasLostItsNode) {
+  begin("node=2/core=2", {0, 1});
+  const std::string again = R"({"requeue":1})";
+  const auto lost = submit_running({.cores = 2, .tasks = 2, .wishes = again});
+  ASSERT_EQ(life(lost).parts.size(), 2u);
+  end(lost, 1, 1, "abort");
+  EXPECT_EQ(life(lost).exception, "abort");
+  end(lost, 0, 0, "lost");
+  EXPECT_EQ(life(lost).retries, 1u) << "it runs again, as after any loss of a node";
+  commit();
+  crash();
+  EXPECT_EQ(life(lost).retries, 1u);
+  jobs().raise(JobId(lost), "cancel", "a user says so", time_);
+  const auto failed = submit_running({.cores = 2, .tasks = 2, .wishes = again});
+  end(failed, 1, 1, "abort");
+  end(failed, 0, 0, "killed");
+  EXPECT_EQ(result(failed), "FAILED") << "all of it was there";
+}
+
 TEST_F(JobManagerTest, AnEndThatHasToWaitKeepsTheResources) {
   const auto id = submit_running({.cores = 2});
   told();
