@@ -21,17 +21,6 @@ namespace {
 namespace h = holdings;
 namespace he = holdings::entry;
 
-constexpr Duration kLookForThemAgain = 50;      // ms, at processes that are still there
-constexpr Duration kLookForAgentAgain = 1'000;  // ms, for an agent that is away
-// In a row, of agents that end what they find: what was just beginning shows at the second.
-constexpr int kLooksByForce = 2;
-
-Idset idset_of(const std::vector<std::int64_t>& numbers) {
-  Idset all;
-  for (const auto number : numbers) all.insert(static_cast<std::uint64_t>(number));
-  return all;
-}
-
 // What the child has been given of a grant: without what has joined a whole node of it since.
 h::Units given_of(const h::Units& all, const h::Link& link) {
   h::Units given;
@@ -109,17 +98,24 @@ bool Lender::is_child(JobId child) const {
 
 // The asks of the child before it are void: the new one counts its own from 1 again. What that one
 // may have had in use is offered to the new one, so that it comes back with the agents' look; whole
-// nodes come back at once, since their agents are those of the child before it.
+// nodes come back at once, since their agents are those of the child before it, and so does what
+// was taken from that one, once the agents have looked.
 void Lender::begins_anew(JobId child, Time now) {
-  if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
   const auto grants = uses_.jobs.grants().find(child);
-  if (grants == uses_.jobs.grants().end()) return;
-  const std::set<JobId> all = grants->second;  // grants end below
-  for (const JobId id : all) {
+  const std::set<JobId> all =
+      grants == uses_.jobs.grants().end() ? std::set<JobId>() : grants->second;
+  std::set<JobId> lost;
+  for (const JobId id : all)
+    if (const ActiveJob* grant = uses_.jobs.find(id);
+        grant != nullptr && grant->allocation && is_lost(child, *grant))
+      lost.insert(id);
+  if (const auto over = h::over(uses_.book.book(), child)) write(*over, now);
+  for (const JobId id : all) {  // grants end here
+    clearing_.erase(id);
     const ActiveJob* grant = uses_.jobs.find(id);
     if (grant == nullptr) continue;
     const bool is_whole = !agents_for(*grant).empty();
-    if (is_pending(grant->life.state) || is_whole)
+    if (is_pending(grant->life.state) || is_whole || lost.contains(id))
       uses_.jobs.raise(id, "cancel", "the instance that asked for it has begun anew", now);
   }
 }
@@ -138,12 +134,19 @@ void Lender::receive(JobId child, const h::Message& message, Time now) {
     if (settled == nullptr || settled->taken || !offered) continue;
     const auto* refused = std::get_if<h::Refused>(&message);
     if (const ActiveJob* grant = grant_of(child, offered->units))
-      uses_.jobs.grant_ends(grant->id, "the child refused it: " + (refused ? refused->why : ""),
-                            now);
+      was_not_given(child, *grant, "the child refused it: " + (refused ? refused->why : ""), now);
   }
   if (!turn.heard) return;
   if (const auto* ask = std::get_if<h::Ask>(&*turn.heard)) heard(child, *ask, now);
   if (const auto* no = std::get_if<h::Withdraw>(&*turn.heard)) withdrawn(child, no->op, now);
+}
+
+// What the child before this one may have had in use is not free before the agents have looked.
+void Lender::was_not_given(JobId child, const ActiveJob& grant, const std::string& why, Time now) {
+  if (grant.life.started || is_of_earlier(child, grant))
+    uses_.jobs.raise(grant.id, "cancel", why, now);
+  else
+    uses_.jobs.grant_ends(grant.id, why, now);
 }
 
 // What holds resources is given, and goes back when it is idle.
@@ -241,6 +244,7 @@ void Lender::look_after(JobId child, const ActiveJob& grant, Time now) {
   if (units.empty()) {
     if (grant.life.state == JobState::cleanup) {
       if (!agents_have_left(child, grant.id, now)) return;
+      if (was_of_earlier(child, grant) && !are_clear(child, grant, kLooksByForce, now)) return;
       note_return(child, grant.id, now);
       return uses_.jobs.grant_ends(grant.id, "", now);
     }
@@ -280,12 +284,15 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   h::Extend wanted;
   wanted.units = units;
   wanted.fence = fence_for(units);
-  // To the child's end is no end of its own: what has no limit there may run on it, too.
+  // To the child's end is no end of its own: what has no limit there may run on it, too. A limit of
+  // its own holds also when the child's end is moved behind it, of which nothing more is told.
   const ActiveJob* const its_child = uses_.jobs.find(child);
   const Time end = grant.life.expiration;
   const bool ends_before = end != 0 && its_child != nullptr &&
                            (its_child->life.expiration == 0 || end < its_child->life.expiration);
-  wanted.until = std::min(ends_before ? end : kTimeMax, until_of(uses_.book.book(), units));
+  const Duration limit = grant.submission->limit;
+  const Time own = limit == 0 ? kTimeMax : saturating_add(grant.life.t_alloc, limit);
+  wanted.until = std::min(ends_before ? end : own, until_of(uses_.book.book(), units));
   // What the child before this one had, or was to have, is no answer to an ask of the new one.
   const bool is_answer = !grant.life.started && !is_of_earlier(child, grant);
   wanted.answers = is_answer ? grant.submission->wishes.ask : 0;
@@ -293,7 +300,7 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
   if (offered) heard_[child] = now;  // it may have had no cause to say anything for an hour
   if (offered) return void(write(*offered, now));
   if (offered.error().code == Errc::busy) return;  // looked at again with its answer
-  uses_.jobs.grant_ends(grant.id, to_string(offered.error()), now);
+  was_not_given(child, grant, to_string(offered.error()), now);
 }
 
 // Whatever wants the units back, as often as it is looked for: the book knows what was asked.
@@ -536,14 +543,8 @@ void Lender::note_return(JobId child, JobId grant, Time now) {
 
 void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, Time now) {
   if (!agents_have_left(child, grant.id, now)) return;
-  const Clearing& clearing = clearing_[grant.id];
   const bool is_taken = is_lost(child, grant);
-  const int looks = is_taken ? kLooksByForce : uses_.identity.bind ? 1 : 0;
-  if (clearing.clear_looks < looks) {
-    if (clearing.unanswered > 0) return;
-    if (clearing.again > now) return at(clearing.again);
-    return ask_agents(child, grant, now);
-  }
+  if (!are_clear(child, grant, is_taken ? kLooksByForce : uses_.identity.bind ? 1 : 0, now)) return;
   const auto left = h::gone(uses_.book.book(), child, units);
   if (!left || !write(*left, now)) return;
   const JobId id = grant.id;
@@ -552,42 +553,6 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
   const char* const why = is_vain ? "the instance that asked for it is out of reach" : "";
   note_return(child, id, now);
   uses_.jobs.grant_ends(id, why, now);
-}
-
-void Lender::ask_agents(JobId child, const ActiveJob& grant, Time now) {
-  const auto nodes = nodes_of(uses_.store.graph(), *grant.allocation);
-  const auto whole = agents_for(grant);
-  std::vector<std::pair<AgentLink*, PlacedNode>> asked;
-  for (const PlacedNode& node : nodes) {
-    const std::uint32_t rank = uses_.nodes_of_agents.agent_of(node.rank);
-    // The child's part on a whole node is over, with all that it has started there. Where the agent
-    // is gone, too, the node is down until that is back and has ended what it finds.
-    if (std::find(whole.begin(), whole.end(), rank) != whole.end()) continue;
-    if (!uses_.agents.is_connected(rank)) return at(now + kLookForAgentAgain);
-    asked.emplace_back(&uses_.agents.of(rank), node);
-  }
-  Clearing& clearing = clearing_[grant.id];
-  clearing = {asked.size(), true, now + kLookForThemAgain, clearing.clear_looks, ++rounds_};
-  if (asked.empty()) {
-    clearing.clear_looks = kLooksByForce;
-    return at(now);
-  }
-  if (is_lost(child, grant)) return take_on_agents(child, grant, asked);
-  for (auto& [agent, node] : asked)
-    agent->find_on_cores(child, idset_of(node.cores),
-                         [this, id = grant.id, round = rounds_](const auto& found) {
-                           looked_at(id, round, found && found->empty());
-                         });
-}
-
-// An agent has looked for what is left of a child on the units of a grant.
-void Lender::looked_at(JobId grant, std::uint64_t round, bool is_clear) {
-  const auto at = clearing_.find(grant);
-  if (at == clearing_.end() || at->second.round != round) return;
-  Clearing& clearing = at->second;
-  clearing.all_clear = clearing.all_clear && is_clear;
-  if (--clearing.unanswered == 0)
-    clearing.clear_looks = clearing.all_clear ? clearing.clear_looks + 1 : 0;
 }
 
 void Lender::lose_all(Time now) {

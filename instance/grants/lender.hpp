@@ -111,6 +111,7 @@ class Lender {
   void ensure_own(Time now);
   bool begin(JobId child, Time now);
   void heard(JobId child, const holdings::Ask& ask, Time now);
+  void was_not_given(JobId child, const ActiveJob& grant, const std::string& why, Time now);
   void withdrawn(JobId child, holdings::Op ask, Time now);
   void say_promises_again(JobId child);
   void refuse(JobId child, holdings::Op ask, const Error& why, Time now);
@@ -143,10 +144,15 @@ class Lender {
   bool is_of_earlier(JobId child, const ActiveJob& grant) const;
   bool is_offered(JobId child, const ActiveJob& grant) const;
   void clear(JobId child, const ActiveJob& grant, const holdings::Units& units, Time now);
+  bool are_clear(JobId child, const ActiveJob& grant, int looks, Time now);
+  bool was_of_earlier(JobId child, const ActiveJob& grant) const;
   void ask_agents(JobId child, const ActiveJob& grant, Time now);
   void take_on_agents(JobId child, const ActiveJob& grant,
                       const std::vector<std::pair<AgentLink*, PlacedNode>>& asked);
   void looked_at(JobId grant, std::uint64_t round, bool is_clear);
+  // Looks in a row of agents that end what they find, so that nothing is left: what was just
+  // beginning shows at the second.
+  static constexpr int kLooksByForce = 2;
   bool is_lost(JobId child, const ActiveJob& grant) const;
   Duration fence_for(const holdings::Units& units) const;
   void look_at_silence(Time now);

@@ -22,6 +22,15 @@ namespace h = holdings;
 constexpr Duration kStoodStill = 1'000;   // ms
 constexpr Duration kLookWhileLate = 500;  // ms, so that a turn that is missed is noticed
 
+constexpr Duration kLookForThemAgain = 50;      // ms, at processes that are still there
+constexpr Duration kLookForAgentAgain = 1'000;  // ms, for an agent that is away
+
+Idset idset_of(const std::vector<std::int64_t>& numbers) {
+  Idset all;
+  for (const auto number : numbers) all.insert(static_cast<std::uint64_t>(number));
+  return all;
+}
+
 std::string text_of_units(const std::vector<std::int64_t>& numbers) {
   Idset all;
   for (const auto number : numbers) all.insert(static_cast<std::uint64_t>(number));
@@ -147,6 +156,65 @@ bool Lender::is_lost(JobId child, const ActiveJob& grant) const {
   const auto units = units_of(uses_.store.graph(), *grant.allocation);
   const h::Units lost = units_in(link_to(uses_.book.book(), child), h::State::lost);
   return units && !h::have_none_in_common(lost, *units);
+}
+
+// Have the agents seen nothing of the child's there so often in a row? If not, they are asked.
+bool Lender::are_clear(JobId child, const ActiveJob& grant, int looks, Time now) {
+  const Clearing& clearing = clearing_[grant.id];
+  if (clearing.clear_looks >= looks) return true;
+  if (clearing.unanswered > 0) return false;
+  if (clearing.again > now)
+    at(clearing.again);
+  else
+    ask_agents(child, grant, now);
+  return false;
+}
+
+// Of a grant that ends and is not in the book: had the child before this one perhaps something of
+// it in use? What runs there is nobody's, then.
+bool Lender::was_of_earlier(JobId child, const ActiveJob& grant) const {
+  return grant.life.state == JobState::cleanup &&
+         (grant.life.started || is_of_earlier(child, grant)) &&
+         h::have_none_in_common(
+             units_of(link_to(uses_.book.book(), child)),
+             units_of(uses_.store.graph(), *grant.allocation).value_or(h::Units{}));
+}
+
+void Lender::ask_agents(JobId child, const ActiveJob& grant, Time now) {
+  const auto nodes = nodes_of(uses_.store.graph(), *grant.allocation);
+  const auto whole = agents_for(grant);
+  std::vector<std::pair<AgentLink*, PlacedNode>> asked;
+  for (const PlacedNode& node : nodes) {
+    const std::uint32_t rank = uses_.nodes_of_agents.agent_of(node.rank);
+    // The child's part on a whole node is over, with all that it has started there. Where the agent
+    // is gone, too, the node is down until that is back and has ended what it finds.
+    if (std::find(whole.begin(), whole.end(), rank) != whole.end()) continue;
+    if (!uses_.agents.is_connected(rank)) return at(now + kLookForAgentAgain);
+    asked.emplace_back(&uses_.agents.of(rank), node);
+  }
+  Clearing& clearing = clearing_[grant.id];
+  clearing = {asked.size(), true, now + kLookForThemAgain, clearing.clear_looks, ++rounds_};
+  if (asked.empty()) {
+    clearing.clear_looks = kLooksByForce;
+    return at(now);
+  }
+  if (is_lost(child, grant) || was_of_earlier(child, grant))
+    return take_on_agents(child, grant, asked);
+  for (auto& [agent, node] : asked)
+    agent->find_on_cores(child, idset_of(node.cores),
+                         [this, id = grant.id, round = rounds_](const auto& found) {
+                           looked_at(id, round, found && found->empty());
+                         });
+}
+
+// An agent has looked for what is left of a child on the units of a grant.
+void Lender::looked_at(JobId grant, std::uint64_t round, bool is_clear) {
+  const auto at = clearing_.find(grant);
+  if (at == clearing_.end() || at->second.round != round) return;
+  Clearing& clearing = at->second;
+  clearing.all_clear = clearing.all_clear && is_clear;
+  if (--clearing.unanswered == 0)
+    clearing.clear_looks = clearing.all_clear ? clearing.clear_looks + 1 : 0;
 }
 
 void Lender::take_on_agents(JobId child, const ActiveJob& grant,
