@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "batch/systems.hpp"
+#include "config/config.hpp"
 #include "instance/basics/exit_codes.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
@@ -521,8 +522,9 @@ void Instance::stop() {
   if (std::exchange(ending_, true)) return;
   machine_.history.note("instance {} is to end", begin_.path);
   on_ending(*this);
-  // As instance/assembly/supervisor.cpp waits by default.
-  later(50 * kSecond, [this] {
+  // As instance/assembly/supervisor.cpp waits.
+  const auto config = config::load_config(begin_.conf);
+  later((config.value_or(config::Config()).shutdown_timeout + 20'000) * kMs, [this] {
     if (broker_) broker_->kill("by its supervisor");
     kill_agents("by its supervisor");
   });

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "instance/basics/text.hpp"
+#include "instance/request/submission.hpp"
 #include "qmanager/request.hpp"
 
 namespace holon::instance {
@@ -97,8 +98,7 @@ std::string as_updated(const std::string& jobspec, const std::vector<Event>& eve
 }
 
 Status check_update(const msg::UpdateRequest& ask) {
-  constexpr std::int64_t kMost = 1'000'000'000;         // units
-  constexpr Duration kLongest = 1'000'000'000'000'000;  // ms
+  constexpr std::int64_t kMost = 1'000'000'000;  // units
   const auto wrong = [](std::string what, const char* where) {
     return fail(Errc::invalid_argument, std::move(what), where);
   };
@@ -107,8 +107,11 @@ Status check_update(const msg::UpdateRequest& ask) {
   if (is_empty) return wrong("nothing is to be changed", "");
   if (ask.limit >= 0 && ask.extend != 0)
     return wrong("a limit is either another one or a longer or shorter one", "limit");
-  if (ask.limit > kLongest || ask.extend > kLongest || ask.extend < -kLongest)
-    return wrong("is too large", "limit");
+  for (const Duration asked : {ask.limit, ask.extend, -ask.extend})
+    if (asked > kLongestLimit)
+      return wrong(fmt::format("is {}; a limit of up to {} is accepted", duration_text(asked),
+                               duration_text(kLongestLimit)),
+                   "limit");
   if (ask.urgency > qmanager::kUrgencyExpedite)
     return wrong(fmt::format("urgency is {}; accepted are 0 to 31", ask.urgency), "urgency");
   if (ask.nodes < 0 || ask.nodes > kMost || ask.slots < 0 || ask.slots > kMost)

@@ -61,6 +61,11 @@ Result<event::JobspecUpdate> update_of(const msg::UpdateRequest& ask, const Acti
                               duration_text(before), duration_text(-ask.extend)),
                   "extend");
     update.limit = before + ask.extend;
+    if (*update.limit > kLongestLimit)
+      return fail(Errc::invalid_argument,
+                  fmt::format("job {} would have a limit of {}; up to {} is accepted", path,
+                              duration_text(*update.limit), duration_text(kLongestLimit)),
+                  "extend");
   }
   if (!ask.name.empty()) update.name = ask.name;
   if (!ask.queue.empty()) update.queue = ask.queue;

@@ -12,6 +12,7 @@
 
 #include "base/idset.hpp"
 #include "base/text/printable.hpp"
+#include "instance/basics/text.hpp"
 #include "instance/request/file_words.hpp"
 
 namespace holon::instance {
@@ -155,6 +156,12 @@ Status check_new(const Submission& submission, const Submitter& who,
         Errc::invalid_argument,
         fmt::format("has {} bytes; at most {} are accepted", submission.name.size(), kLongestName),
         "/attributes/system/job/name");
+  if (submission.limit > kLongestLimit)
+    return fail(Errc::out_of_range,
+                fmt::format("is a limit of {}; accepted are up to {}, and none, with which it may "
+                            "run as long as its instance",
+                            duration_text(submission.limit), duration_text(kLongestLimit)),
+                "/attributes/system/duration");
   if (auto known = check_licenses(submission.wishes.consumes, config); !known) return known;
   if (auto known = check_qos(submission.wishes.qos, config); !known) return known;
   if (auto may = check_access(submission, who, config); !may) return may;

@@ -58,7 +58,7 @@ struct SchedulingOptions {
   JobId grant_to;  // 0: it is no grant
   std::uint64_t ask = 0;
   std::uint64_t child_epoch = 0;  // of the process that has asked (Children::epoch_of); 0: unknown
-  bool by_itself = false;  // no person has asked for it: an elastic child has
+  bool by_itself = false;         // no person has asked for it: an elastic child has
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".

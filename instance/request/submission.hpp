@@ -35,6 +35,10 @@ inline constexpr std::int64_t kMaxTasks = 100'000;
 // slots), unsupported (per_resource).
 Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
 
+// ms: the longest limit that is taken, a hundred years. What would be told of longer ones, as how
+// much time is missing, says nothing to anybody.
+inline constexpr Duration kLongestLimit = Duration{36'500} * 86'400'000;
+
 // Which ranks the tasks of a node have: consecutive ones, or those that the node gets when ranks
 // are dealt to the nodes in turn.
 enum class Distribution : std::uint8_t { block, cyclic };

@@ -388,6 +388,88 @@ TEST_F(LeasesTest, WhatAChildHasBeyondItsOwnToItsEndFollowsThatEnd) {
   EXPECT_EQ(record(1).result, "TIMEOUT");
 }
 
+// It has a limit of its own, which was behind the child's end as it came, and is not behind the
+// next one: what the child places there goes by it from the beginning.
+TEST_F(LeasesTest, WhatAChildHasBeyondItsOwnForATimeIsNotUsedForLongerWhenItsEndIsMoved) {
+  begin_root({}, 1, "node=1/core=2");
+  child(1, {"queue.policy=easy"}, "", 600);
+  resource::JobShape shape;
+  shape.command = {"grant"};
+  shape.duration_seconds = 1'200;
+  const auto got = call<msg::GrantAnswer>(
+      "grant.ask", msg::GrantAsk{resource::write_jobspec(*resource::jobspec_for(shape))}, "/1");
+  ASSERT_TRUE(got) << to_string(got.error());
+  ASSERT_TRUE(got->is_here);
+  const std::uint64_t grant = 2;
+  ASSERT_TRUE(extend(1, 60 * kAMinute));
+  pass(kSecond);
+  const double over = double(record(grant).t_alloc) + 1'200'000;
+  EXPECT_NEAR(end_of_job(grant), over, 1);
+  // Both cores for half an hour, which is longer than one of them is here.
+  const auto wide = work(1'800 * kSecond, {.tasks = 2, .limit = 2'000}, "/1");
+  const auto short_one = work(60 * kSecond, {.tasks = 2, .limit = 120}, "/1");
+  pass(10 * kSecond);
+  EXPECT_FALSE(runs(wide, "/1"));
+  EXPECT_TRUE(runs(short_one, "/1"));
+  pass(1'300 * kSecond);
+  EXPECT_EQ(record(grant).state, "INACTIVE") << "it was back in time";
+}
+
+// It stood still as its old end passed, which had been moved meanwhile. What nobody could tell of
+// it, the agents below, ended what they run at the end that they knew.
+TEST_F(ThreeLevels, ABrokerThatIsBackAfterItsOldEndGoesByTheNewOne) {
+  begin();
+  ASSERT_TRUE(leave(1, kAMinute));
+  pass(5 * kSecond);
+  const double old_end = end_of_job(1);
+  instance("/1/1").broker()->stall(80 * kSecond);
+  ASSERT_TRUE(extend(1, 20 * kAMinute));
+  const double end = end_of_job(1);
+  pass(100 * kSecond);
+  EXPECT_EQ(record(1, "/1").state, "RUN");
+  EXPECT_NEAR(end_of("/1/1"), end, kToBeHeard);
+  for (const auto job : {open_, limited_}) {
+    EXPECT_EQ(record(job, "/1/1").result, "TIMEOUT");
+    EXPECT_NEAR(double(record(job, "/1/1").t_finish), old_end, kToBeHeard);
+  }
+  const auto next = work(kSecond, {}, "/1/1");
+  EXPECT_NEAR(end_of_job(next, "/1/1"), end, kToBeHeard);
+  EXPECT_EQ(when_over(next, "/1/1").result, "COMPLETED");
+}
+
+TEST_F(ThreeLevels, ABrokerThatIsBackAfterItsOldEndTakesJobsThoughItsChildIsOver) {
+  begin();
+  ASSERT_TRUE(leave(1, kAMinute));
+  pass(5 * kSecond);
+  instance("/1").broker()->stall(120 * kSecond);
+  ASSERT_TRUE(extend(1, 20 * kAMinute));
+  const double end = end_of_job(1);
+  pass(140 * kSecond);
+  EXPECT_EQ(record(1).state, "RUN");
+  EXPECT_NEAR(end_of("/1"), end, kToBeHeard);
+  EXPECT_EQ(when_over(1, "/1").result, "TIMEOUT");
+  const auto next = work(kSecond, {}, "/1");
+  EXPECT_EQ(when_over(next, "/1").result, "COMPLETED");
+}
+
+// Nobody can do anything with the advice to make an instance last for ten thousand years.
+TEST_F(LeasesTest, AnAbsurdLimitIsRefusedWithoutAdvice) {
+  begin_root({}, 1, "node=1/core=4");
+  child(2, {}, "", 600);
+  const auto refused = submit_work(kSecond, {.limit = 99999999999. * 60}, "/1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::out_of_range);
+  EXPECT_EQ(refused.error().where, "/attributes/system/duration");
+  EXPECT_THAT(refused.error().what,
+              AllOf(HasSubstr("up to 36500d"), Not(HasSubstr("holon update"))));
+  msg::UpdateRequest ask;
+  ask.limit = Duration{99'999'999'999} * kAMinute;
+  EXPECT_THAT(change(1, ask).error().what, HasSubstr("up to 36500d"));
+  const auto longer = extend(1, Duration{36'500} * 86'400'000);
+  ASSERT_FALSE(longer);
+  EXPECT_THAT(longer.error().what, HasSubstr("up to 36500d"));
+}
+
 // How long a level waits for the one below is more than that one waits for its own: what does not
 // end by itself is ended at the leaves first, and every level tells how.
 class EndInOrder : public LeasesTest {
