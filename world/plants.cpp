@@ -106,7 +106,7 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::ignored_fence, "ignored-fence",
        "a child that was fenced is told that nothing was taken from it", 149, 10},
       {Plant::late_fence, "late-fence",
-       "a child takes what it is lent to be fenced later than its parent does", 1, 10},
+       "a child takes what it is lent to be fenced later than its parent does", 5, 10},
   };
   return kPlants;
 }
