@@ -73,6 +73,8 @@ std::span<const Verb> verbs() {
       {"simulate", "replay a trace of jobs under a policy, in virtual time", Group::tools,
        verb_simulate},
       {"broker", "the process that schedules; made by start", Group::hidden, verb_broker},
+      {"leaves", "waits for a tree, then runs a program in it; made by start", Group::hidden,
+       verb_leaves},
       {"agent", "the process that runs tasks; made by start", Group::hidden, verb_agent},
       {"pmix", "lets processes of Open MPI find each other; made by agent", Group::hidden,
        verb_pmix},

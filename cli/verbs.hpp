@@ -11,6 +11,7 @@ std::span<const Verb> verbs();
 int verb_start(Invocation& call);
 int verb_alloc(Invocation& call);
 int verb_broker(Invocation& call);
+int verb_leaves(Invocation& call);
 int verb_agent(Invocation& call);
 int verb_pmix(Invocation& call);
 int verb_dead_child(Invocation& call);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -410,21 +411,31 @@ Result<msg::JobRecord> Client::record(std::uint64_t id) {
   return std::move(*found);
 }
 
-Result<msg::WaitReply> Client::wait_for_all() {
-  // Waits by ids: after a restart of the broker jobs that ended meanwhile are still asked for.
-  msg::WaitRequest request;
-  const auto listed = across_restarts(*parts_, [&]() -> Result<msg::Empty> {
-    request.ids.clear();
+Result<std::vector<std::uint64_t>> Client::active_jobs() {
+  return across_restarts(*parts_, [&]() -> Result<std::vector<std::uint64_t>> {
+    std::vector<std::uint64_t> ids;
+    bool has_children = false;
     auto pages = each_page({}, [&](const std::vector<msg::JobRecord>& page, bool) {
-      for (const auto& job : page) request.ids.push_back(job.id);
+      for (const auto& job : page) ids.push_back(job.id);
+      for (const auto& job : page) has_children = has_children || job.is_instance;
       return true;
     });
     if (!pages) return tl::unexpected(pages.error());
-    return msg::Empty{};
+    if (!has_children) return ids;
+    const auto here = status();
+    if (!here) return tl::unexpected(here.error());
+    const std::set<std::uint64_t> planted(here->planted.begin(), here->planted.end());
+    std::erase_if(ids, [&planted](std::uint64_t id) { return planted.contains(id); });
+    return ids;
   });
-  if (!listed) return tl::unexpected(listed.error());
-  if (request.ids.empty()) return msg::WaitReply{};
-  return wait(request);
+}
+
+Result<msg::WaitReply> Client::wait_for_all() {
+  // Waits by ids: after a restart of the broker jobs that ended meanwhile are still asked for.
+  auto ids = active_jobs();
+  if (!ids) return tl::unexpected(ids.error());
+  if (ids->empty()) return msg::WaitReply{};
+  return wait({std::move(*ids)});
 }
 
 Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {

@@ -124,7 +124,10 @@ class Client {
   // Waits for as long as it takes until all of them are INACTIVE, also while a broker that crashed
   // is started again. Errors: not_found (one of the ids).
   Result<msg::WaitReply> wait(const msg::WaitRequest& request);
-  // Waits for every job that is active now.
+  // The numbers of the jobs that are active now, without the children of a tree that was planted
+  // with the instance (TreeNode::planted): these last as long as it does.
+  Result<std::vector<std::uint64_t>> active_jobs();
+  // Waits for all of these.
   Result<msg::WaitReply> wait_for_all();
   // Cancels jobs. Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after
   // their grace. Errors: not_found (one of the ids; none is cancelled then).

@@ -305,16 +305,19 @@ struct TreeNode {
   std::string uri;
   std::string state_dir;  // where its journal and outputs are; "": it does not answer
   std::string health;     // up, read-only (its journal cannot be written), starting, ending,
-                          // unreachable, ended
+                          // unreachable, ended; waiting, of one that was planted
   std::int64_t pid = 0;   // of the broker
   std::int64_t nodes = 0, cores = 0, cores_free = 0, gpus = 0, gpus_free = 0;
   // failed: inactive and not COMPLETED; cancelled: of these, those that are CANCELED
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0, cancelled = 0;
   std::int64_t t_started = 0, expiration = 0;
   std::vector<TreeNode> children;
+  std::string shape;                   // of the tree that it has planted below it, "4x4"; "": none
+  std::vector<std::uint64_t> planted;  // the jobs that the children of that are, over or not
+  std::string why;                     // it waits or has ended; "": not known
   HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
                pending, running, inactive, failed, cancelled, t_started, expiration, children,
-               policy_trouble, state_dir)
+               policy_trouble, state_dir, shape, planted, why)
 };
 
 // "status": the same node without children.

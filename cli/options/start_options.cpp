@@ -12,6 +12,7 @@
 
 #include "config/config.hpp"
 #include "config/policies.hpp"
+#include "instance/shape/tree_shape.hpp"
 
 namespace holon::cli {
 namespace {
@@ -22,6 +23,21 @@ std::string portable_conf(const std::string& item) {
   std::error_code error;
   const auto absolute = std::filesystem::absolute(item, error);
   return error ? item : absolute.string();
+}
+
+// Words of --conf that mean the same in a child. The error is told now: the child would tell it
+// in its job's output, once it has resources.
+Result<std::vector<std::string>> portable_words(const std::vector<std::string>& words) {
+  for (const auto& item : words)
+    if (config::is_conf_file(item) && std::filesystem::is_fifo(item))
+      return fail(Errc::invalid_argument,
+                  "a pipe, which the child could not read again; name a file", "--conf " + item);
+  auto conf = config::with_policy_texts(words);
+  if (!conf) return conf;
+  if (const auto config = config::load_config(*conf); !config)
+    return tl::unexpected(config.error());
+  for (auto& item : *conf) item = portable_conf(item);
+  return conf;
 }
 
 // Reported here, where it is known that nobody typed --conf.
@@ -37,6 +53,14 @@ Status check_file_of_environment(const std::string& word) {
   if (std::filesystem::is_directory(word, error)) return wrong("a folder");
   if (access(word.c_str(), R_OK) != 0) return wrong(std::strerror(errno));
   return {};
+}
+
+// The same error, with the option that was typed for this level.
+Error of_level(Error error, std::size_t level) {
+  constexpr std::string_view kConf = "--conf ";
+  if (error.where.starts_with(kConf))
+    error.where = fmt::format("--conf-level {}:{}", level, error.where.substr(kConf.size()));
+  return error;
 }
 
 constexpr std::int64_t kMostCores = 1'000'000'000;
@@ -95,6 +119,42 @@ void add_instance_options(Parser& parser, instance::StartOptions& options) {
               "that node otherwise");
 }
 
+void add_tree_options(Parser& parser, instance::StartOptions& options) {
+  parser.group("Instance")
+      .option("--tree", options.tree, "SHAPE",
+              "make a tree of instances that divide its resources: 8 are eight children, 4x4 four "
+              "with four each")
+      .option("--conf-level", options.level_conf, "LEVEL:KEY=VALUE|LEVEL:FILE",
+              "with --tree: the configuration of the instances of a level, as --conf has it; 1 are "
+              "the children, 0 is the instance itself; may be repeated")
+      .adds_up();
+}
+
+Status take_tree(instance::StartOptions& options) {
+  instance::TreeShape shape;
+  if (!options.tree.empty()) {
+    auto parsed = instance::parse_tree_shape(options.tree);
+    if (!parsed) return tl::unexpected(parsed.error());
+    shape = std::move(*parsed);
+    options.tree = instance::to_text(shape);
+  }
+  std::vector<std::vector<std::string>> items(shape.size() + 1);
+  for (const std::string& word : options.level_conf) {
+    auto its = instance::parse_level_conf(word, shape);
+    if (!its) return tl::unexpected(its.error());
+    items[its->level].push_back(std::move(its->item));
+  }
+  options.conf.insert(options.conf.end(), items[0].begin(), items[0].end());
+  options.level_conf.clear();
+  for (std::size_t level = 1; level < items.size(); ++level) {
+    auto portable = portable_words(items[level]);
+    if (!portable) return tl::unexpected(of_level(portable.error(), level));
+    for (const std::string& word : *portable)
+      options.level_conf.push_back(fmt::format("{}:{}", level, word));
+  }
+  return {};
+}
+
 void add_elastic_option(Parser& parser, ElasticOption& option) {
   parser.option(
       "--elastic", [&option](const std::string& word) { return read_elastic(word, option); },
@@ -144,22 +204,17 @@ Result<std::string> own_binary() {
 }
 
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options) {
-  for (const auto& item : options.conf)
-    if (config::is_conf_file(item) && std::filesystem::is_fifo(item))
-      return fail(Errc::invalid_argument,
-                  "a pipe, which the child could not read again; name a file", "--conf " + item);
-  const auto conf = config::with_policy_texts(options.conf);
+  const auto conf = portable_words(options.conf);
   if (!conf) return tl::unexpected(conf.error());
-  // The error is told now: the child would tell it in its job's output, once it has resources.
-  if (const auto config = config::load_config(*conf); !config)
-    return tl::unexpected(config.error());
   const auto binary = own_binary();
   if (!binary) return tl::unexpected(binary.error());
   std::vector<std::string> command = {*binary, "start", "--grant"};
   for (const auto& item : *conf) {
     command.emplace_back("--conf");
-    command.push_back(portable_conf(item));
+    command.push_back(item);
   }
+  if (!options.tree.empty()) command.insert(command.end(), {"--tree", options.tree});
+  for (const auto& item : options.level_conf) command.insert(command.end(), {"--conf-level", item});
   if (options.exit_on_loss) command.emplace_back("--exit-on-loss");
   if (options.background) command.emplace_back("--bg");
   if (!options.command.empty()) {

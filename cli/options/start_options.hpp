@@ -18,6 +18,13 @@ Status add_configuration_of_environment(std::vector<std::string>& conf);
 // Adds --conf, and what the instance is to do when it has lost a node.
 void add_instance_options(Parser& parser, instance::StartOptions& options);
 
+// Adds --tree and --conf-level.
+void add_tree_options(Parser& parser, instance::StartOptions& options);
+// Checks them together, once all options are read, and makes what is for level 0 part of the
+// instance's own configuration. Files of other levels get their absolute names, policies their
+// texts. Errors: invalid_argument; those of config::load_config, with the level.
+Status take_tree(instance::StartOptions& options);
+
 // --elastic: a child that asks for more cores by itself (docs/elastic.md).
 struct ElasticOption {
   std::string word;                  // as it was typed; "": not at all

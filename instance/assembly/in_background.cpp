@@ -120,7 +120,8 @@ void repeat_messages(const std::string& log, std::uintmax_t before) {
 }  // namespace
 
 int supervise_in_background(const BrokerOptions& options, const config::Config& config,
-                            const Nodes& nodes, const std::string& cpuset) {
+                            const Nodes& nodes, const std::string& cpuset,
+                            const std::function<int(const std::string&)>& when_up) {
   auto up = make_pipe();
   if (!up) {
     say(to_string(up.error()));
@@ -142,10 +143,7 @@ int supervise_in_background(const BrokerOptions& options, const config::Config& 
   std::array<char, PIPE_BUF> bytes{};
   const auto n = read(up->read.get(), bytes.data(), bytes.size());
   const std::string text(bytes.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
-  if (!text.empty() && text.front() != kRefused) {
-    std::puts(text.c_str());
-    return 0;
-  }
+  if (!text.empty() && text.front() != kRefused) return when_up(text);
   if (text.empty())
     repeat_messages(log, none_yet ? 0 : before);
   else

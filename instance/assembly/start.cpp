@@ -294,7 +294,7 @@ void say(const std::string& text) {
   std::fputs(("holon start: " + printable_lines(text) + "\n").c_str(), stderr);
 }
 
-int start_main(StartOptions options) {
+int start_main(StartOptions options, const std::function<int(const std::string&)>& when_up) {
   transport::take_standard_descriptors();
   const auto refuse = [](const Error& error) {
     say(to_string(error));
@@ -384,7 +384,10 @@ int start_main(StartOptions options) {
   auto prepared =
       with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed), starter);
   if (!prepared) return refuse(prepared.error());
-  if (!stays) return supervise_in_background(*prepared, *config, nodes, cpuset);
+  if (!stays) {
+    const auto print = [](const std::string& uri) { return std::puts(uri.c_str()) < 0 ? 1 : 0; };
+    return supervise_in_background(*prepared, *config, nodes, cpuset, when_up ? when_up : print);
+  }
   const bool tells_uri = prepared->start.background && !prepared->start.grant;
   return supervise(
       *prepared, *config, nodes, cpuset,

@@ -14,7 +14,8 @@ namespace holon::instance {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources,
                                                 keeps_declared, conf, state_dir, agents, hosts,
                                                 name, limit_ms, journal, grant, here, exit_on_loss,
-                                                verbose, web, system, account, runtime_place)
+                                                verbose, web, system, account, runtime_place, tree,
+                                                level_conf)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
                                                 parent_uri, job_path, most_memory, hosts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets::Keys, server, join, agents)

@@ -6,6 +6,7 @@
 // runs the initial program.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,7 +56,11 @@ struct StartOptions {
   // processes are those of `account`, and its runtime directory is below `runtime_place`.
   bool system = false;
   bool own_policy = false;  // a child's: its user's policy file, if there is one, is its policy
-  bool web = false;         // `holon web` runs beside the broker, for as long as the instance does
+  // The children that it plants, level by level, as --tree has them; "": none. With that, what of
+  // the configuration is for the levels below it: "1:queue.policy=easy".
+  std::string tree;
+  std::vector<std::string> level_conf;
+  bool web = false;  // `holon web` runs beside the broker, for as long as the instance does
   std::string account = "holon", runtime_place = "/run/holon";
 
   bool operator==(const StartOptions&) const = default;
@@ -101,7 +106,10 @@ std::string state_dir_source(const BrokerOptions& options);
 // program's (128+signal if a signal ended it), 0 for a background instance that came up or ended in
 // order, 1 with a message on stderr when the instance could not start, 3 when the broker crashed
 // again and again, 4 for one of several tasks (StartOptions::here).
-int start_main(StartOptions options);
+// `when_up` is called with the uri of an instance in the background once it is up, before this
+// process ends, and returns its exit code; without it the uri is printed.
+int start_main(StartOptions options,
+               const std::function<int(const std::string& uri)>& when_up = {});
 
 // The secrets as text for a descriptor, and back. Errors: invalid_argument.
 std::string write_secrets(const BrokerOptions::Secrets& secrets);

@@ -205,7 +205,8 @@ Status Broker::recall() {
   started_ = started->value_or(reactor_.now());
   const auto grant = journal_.grant();
   if (!grant) return tl::unexpected(grant.error());
-  grant_ = grant->value_or(HeldGrant());
+  // A run that begins is another holder, also where it goes on from the journal of an earlier one.
+  if (!fresh_) grant_ = grant->value_or(HeldGrant());
   return recall_invited_nodes();
 }
 
@@ -341,6 +342,9 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   service_ = std::make_unique<Service>(reactor_, *server_, *instance_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
+  const Planted::Asked tree{options_.start.tree, options_.start.level_conf};
+  if (auto planted = instance_->planted.begin(tree, fresh_, reactor_.now()); !planted)
+    return planted;
   watch_lease(lease_end);
   if (config_.idle_timeout > 0 && options_.start.background)
     idle_end_.emplace(reactor_, instance_->jobs, config_.idle_timeout, [this] {

@@ -113,6 +113,11 @@ inline constexpr const char* kCondemned = "journal.condemned";  // what made no 
 inline constexpr const char* kClock = "clock";                  // InstanceClock::text_to_keep()
 // The number of the last event that was forgotten; no event gets a number up to it.
 inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
+// Of the tree that the instance has planted (instance/shape): its shape, as --tree takes it, the
+// configuration of its levels as a list in JSON, and the first of the jobs that its children are.
+inline constexpr const char* kTreeShape = "tree.shape";
+inline constexpr const char* kTreeConf = "tree.conf";
+inline constexpr const char* kTreeFirst = "tree.first";
 // Changes after each loss of commits, whose event numbers are given again.
 inline constexpr const char* kEventEra = "events.era";
 

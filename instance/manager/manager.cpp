@@ -154,7 +154,11 @@ void JobManager::advance(JobId id, Time now) {
       case Step::clean:
         if (const auto array = arrays_.find(id); array != arrays_.end() && !job->life.finished)
           return;  // not all its tasks are over
-        if (!outside_.may_end(*job)) return outside_.changed(*job);
+        // The journal of a child that goes on stays the truth about its jobs: nothing is taken
+        // over.
+        if (const bool goes_on = job->submission->wishes.goes_on && runs_again(*job);
+            !goes_on && !outside_.may_end(*job))
+          return outside_.changed(*job);
         outside_.run_is_over(*job);
         if (runs_again(*job)) return requeue(*job, now);
         post(*job, event::Clean{}, now);

@@ -53,7 +53,9 @@ bool JobManager::runs_again(const ActiveJob& job) const {
 void JobManager::requeue(ActiveJob& job, Time now) {
   const Lifecycle& life = job.life;
   const bool preempted = has_given_place(life) && life.preemption.requeue;
-  const Duration wait = preempted ? 0 : back_off(life.retries - life.preemptions + 1);
+  // What goes on was lost with an agent or with all of this instance, and did not fail by itself.
+  const bool at_once = preempted || job.submission->wishes.goes_on;
+  const Duration wait = at_once ? 0 : back_off(life.retries - life.preemptions + 1);
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);

@@ -213,7 +213,9 @@ Result<msg::SubmitReply> JobManager::submit_any(const msg::SubmitRequest& reques
   const bool array = made->wishes.array.has_value();
   made->first = next_id_;
   made->count = request.count;
-  if (!is_grant) set_default_limit(*made, default_limit(now));  // that of its child bounds it
+  // The limit of its child bounds a grant, and what is planted with the instance lasts as long as
+  // that.
+  if (!is_grant && !made->wishes.goes_on) set_default_limit(*made, default_limit(now));
   if (const auto why = too_late(*made, now); !why.empty())
     return tl::unexpected(refuse(std::move(*made), request, why, now));
   if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());

@@ -155,6 +155,7 @@ Status take(const std::string& name, const json& value, SchedulingOptions& wishe
   if (name == "retry_on") return take_retry_on(value, key, wishes);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
   if (name == "own") return take_bool(value, key, wishes.own);
+  if (name == "goes_on") return take_bool(value, key, wishes.goes_on);
   if (name == "preemptible") return take_bool(value, key, wishes.preemptible);
   if (name == "memory") {
     if (!value.is_number_unsigned() || value < json(1) || value > json(kMostMemory))
@@ -171,8 +172,8 @@ Status take(const std::string& name, const json& value, SchedulingOptions& wishe
   return fail(Errc::invalid_argument,
               "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
               "environment, reservation, "
-              "reserve, immediate, requeue, retry_on, own, preemptible, checkpoint_signal, memory "
-              "and array",
+              "reserve, immediate, requeue, retry_on, own, goes_on, preemptible, checkpoint_signal, "
+              "memory and array",
               "/attributes/system/" + key);
 }
 

@@ -49,6 +49,7 @@ struct SchedulingOptions {
   Idset retry_on;                // exit codes that are tried again, beside lost nodes
   bool immediate = false;        // starts in the first pass or fails (-now y)
   bool own = false;              // an instance of its user's own, which `user.instance` returns
+  bool goes_on = false;          // an instance that may run again, from its own journal
   bool preemptible = false;      // jobs of queues that preempt may take its place
   std::int64_t memory = 0;       // bytes that each task may use; 0: no bound
   int checkpoint_signal = 0;     // sent to its tasks before that; 0: none

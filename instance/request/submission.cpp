@@ -320,7 +320,7 @@ constexpr std::size_t kLongestJobName = 4096;
 // A job may run again only if its next attempt needs nothing of an earlier one.
 Status check_requeue(const Submission& s) {
   constexpr const char* kWhere = "/attributes/system/holon/requeue";
-  if (s.wishes.requeue == 0) return {};
+  if (s.wishes.requeue == 0 || (s.is_instance && s.wishes.goes_on)) return {};
   if (s.is_instance)
     return fail(Errc::unsupported, "an instance is not run again; the jobs in it may be", kWhere);
   if (!s.input_tasks.empty())

@@ -43,6 +43,7 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       policies(the_journal, scheduler, the_config),
       jobs(the_journal, the_clock, scheduler, gates, *store, nodes_of_agents, *this, the_config,
            identity.path, identity.state_dir + "/output"),
+      planted({identity.binary, *store, the_journal, jobs}),
       access(identity.serves_users, the_config, jobs),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
@@ -80,8 +81,8 @@ Instance::Instance(transport::Reactor& reactor, InstanceClock& the_clock, transp
       records({identity, jobs, the_journal, children, access, parent}),
       grants({identity, the_config, the_clock, the_journal, *store, scheduler, nodes_of_agents,
               jobs, agents, granted_nodes, children, the_after_commit, parent}),
-      node_view(
-          {identity, clock, *store, policies, jobs, children, leaving_nodes, ending, read_only_}),
+      node_view({identity, clock, *store, policies, jobs, children, leaving_nodes, planted, ending,
+                 read_only_}),
       parent_(parent) {
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;

@@ -30,6 +30,7 @@
 #include "instance/provision/provisions.hpp"
 #include "instance/resources/drains.hpp"
 #include "instance/resources/reservations.hpp"
+#include "instance/shape/planted.hpp"
 #include "instance/streams/input_streams.hpp"
 #include "instance/streams/output_streams.hpp"
 #include "instance/tree/ancestry.hpp"
@@ -96,6 +97,7 @@ class Instance final : public Outside {
   QueueGates gates;
   Policies policies;
   JobManager jobs;
+  Planted planted;
   Access access;
   Reservations reservations;
   Drains drains;

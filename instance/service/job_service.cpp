@@ -288,11 +288,13 @@ bool JobService::cancel_some(Cancelling& all) {
   return all.next < all.ids.size();
 }
 
-// Ids of all active jobs, without tasks of arrays, which end with their arrays.
+// Ids of all active jobs, without tasks of arrays, which end with their arrays, and without
+// children that were planted, which are what the jobs of others run in.
 JobService::Ids JobService::all_active(const std::optional<std::string>& user) const {
   Ids ids;
   for (const auto& [id, job] : uses_.jobs.active())
-    if (!is_array_task(job) && (!user || job.life.user == *user)) ids.push_back(id.value());
+    if (!is_array_task(job) && !job.submission->wishes.goes_on && (!user || job.life.user == *user))
+      ids.push_back(id.value());
   return ids;
 }
 

@@ -45,6 +45,8 @@ void TreeService::tree(const transport::Request& request) {
                                                     : unpack<msg::TreeNode>(answered->second);
              node.children.push_back(child ? std::move(*child) : uses_.node.silent(*job));
            }
+           for (auto& absent : uses_.node.planted_and_not_here())
+             node.children.push_back(std::move(absent));
            answer(request, std::move(node));
          });
 }

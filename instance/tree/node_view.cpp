@@ -10,15 +10,15 @@
 namespace holon::instance {
 namespace {
 
-struct NodeAmounts {
+struct NodeTotals {
   resource::Amount nodes = 0, cores = 0, gpus = 0;
 };
 
 // Totals without nodes that have left the instance, though its graph still has them.
-NodeAmounts totals_without(const resource::ResourceStore& store,
+NodeTotals totals_without(const resource::ResourceStore& store,
                            const std::vector<resource::VertexId>& gone) {
   const auto& graph = store.graph();
-  NodeAmounts totals{store.total("node"), store.total("core"), store.total("gpu")};
+  NodeTotals totals{store.total("node"), store.total("core"), store.total("gpu")};
   for (const auto node : gone)
     for (const auto v : graph.subtree(node)) {
       const std::string& type = graph.type_name(v);
@@ -34,7 +34,7 @@ NodeAmounts totals_without(const resource::ResourceStore& store,
 msg::TreeNode NodeView::self(Time now) const {
   const auto counts = uses_.jobs.counts();
   const auto& store = uses_.store;
-  const NodeAmounts totals = totals_without(store, uses_.leaving_nodes.gone());
+  const NodeTotals totals = totals_without(store, uses_.leaving_nodes.gone());
   msg::TreeNode n;
   n.path = uses_.identity.path;
   n.name = uses_.identity.name;
@@ -49,6 +49,8 @@ msg::TreeNode NodeView::self(Time now) const {
   n.cores_free = store.available("core", now);
   n.gpus = totals.gpus;
   n.gpus_free = store.available("gpu", now);
+  n.shape = uses_.planted.shape();
+  for (const JobId child : uses_.planted.children()) n.planted.push_back(child.value());
   n.pending = counts.pending;
   n.running = counts.running;
   n.inactive = counts.inactive;
@@ -74,6 +76,22 @@ msg::TreeNode NodeView::silent(const ActiveJob& child) const {
   n.t_started = uses_.clock.wall(life.t_start);
   n.expiration = uses_.clock.wall(life.expiration);
   return n;
+}
+
+std::vector<msg::TreeNode> NodeView::planted_and_not_here() const {
+  std::vector<msg::TreeNode> nodes;
+  for (const JobId id : uses_.planted.children()) {
+    const ActiveJob* const job = uses_.jobs.find(id);
+    if (job != nullptr && job->life.holds_resources) continue;
+    const auto record = uses_.jobs.record(id);
+    msg::TreeNode n;
+    n.path = uses_.jobs.path_of(id);
+    n.health = job != nullptr ? "waiting" : "ended";
+    if (record) n.name = record->name;
+    if (record) n.why = record->reason;
+    nodes.push_back(std::move(n));
+  }
+  return nodes;
 }
 
 }  // namespace holon::instance

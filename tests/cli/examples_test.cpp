@@ -23,8 +23,9 @@ namespace fs = std::filesystem;
 
 // These start an instance, or a part of one, or ask nobody and read files. --pty needs a terminal.
 // "instances" would look at those of whoever runs the tests, and clear them up.
-const std::set<std::string> kLeftOut = {"start", "broker",   "agent",   "pty",    "join",
-                                        "query", "simulate", "journal", "policy", "instances"};
+const std::set<std::string> kLeftOut = {"start",   "broker", "agent",    "pty",
+                                        "join",    "leaves", "query",    "simulate",
+                                        "journal", "policy", "instances"};
 
 // "$ " is a prompt, "#" begins a comment; what holds "..." is no whole command, and "holon start: "
 // begins a message.

@@ -93,9 +93,9 @@ std::map<std::pair<std::string, std::string>, std::string> rooms_used(const std:
 
 // From the ground up, as instance/README.md lists them.
 const std::vector<std::string> kRoomsOfInstance = {
-    "basics",  "request", "job",       "journal",  "manager",  "resources", "output",     "agents",
-    "process", "policy",  "config",    "registry", "assembly", "users",     "membership", "tree",
-    "grants",  "streams", "provision", "listing",  "per_user", "service",   "broker"};
+    "basics",  "request", "job",     "journal",   "manager",  "resources", "output",     "agents",
+    "process", "policy",  "config",  "registry",  "assembly", "users",     "membership", "shape",
+    "tree",    "grants",  "streams", "provision", "listing",  "per_user",  "service",    "broker"};
 
 TEST(Includes, FollowTheDirectionOfTheRoomsOfInstance) {
   const auto height = [](const std::string& room) {

@@ -13,6 +13,7 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/instance/await_tree.hpp"
 #include "cli/verbs/instance/same_folder.hpp"
 #include "instance/assembly/nodes.hpp"
 #include "instance/registry/left.hpp"
@@ -119,6 +120,8 @@ Status check_words(const instance::StartOptions& options) {
   };
   for (const std::string& item : options.conf)
     if (auto good = check("--conf", item); !good) return good;
+  for (const std::string& item : options.level_conf)
+    if (auto good = check("--conf-level", item); !good) return good;
   if (auto good = check("--name", options.name); !good) return good;
   if (auto good = check("--resources", options.resources); !good) return good;
   return check("--state-dir", options.state_dir);
@@ -135,6 +138,30 @@ Status check_page(const instance::StartOptions& options) {
     return fail(Errc::unsupported,
                 "this holon was built without the page: npm or esbuild was missing", "--web");
   return {};
+}
+
+// Checks --tree and --conf-level, and has the initial program wait for the leaves.
+Status plant(instance::StartOptions& options) {
+  if (auto good = take_tree(options); !good) return good;
+  if (options.tree.empty()) return {};
+  if (options.system)
+    return fail(Errc::invalid_argument,
+                "not with --system: [per-user] makes an instance for each user",
+                "--tree " + options.tree);
+  const bool has_program = !options.command.empty() || isatty(STDIN_FILENO) == 1;
+  if (options.background || !has_program) return {};
+  auto binary = own_binary();
+  if (!binary) return tl::unexpected(binary.error());
+  options.command.insert(options.command.begin(),
+                         {std::move(*binary), "leaves", "--shape", options.tree, "--"});
+  return {};
+}
+
+// Prints the address of an instance in the background once the tree below it is up.
+int await_in_background(Invocation& call, const std::string& uri, const std::string& shape) {
+  if (auto up = await_tree(call, uri, shape); !up) return report(call, "start", up.error());
+  call.io.out << uri << std::endl;
+  return kOk;
 }
 
 // Takes the options that mean nothing for an instance of one user.
@@ -172,6 +199,7 @@ int verb_start(Invocation& call) {
   parser.command("SCRIPT [ARGS...]", options.command,
                  "the initial program; a shell on a terminal without one", false);
   add_instance_options(parser, options);
+  add_tree_options(parser, options);
   parser
       .flag("--bg", options.background,
             "no initial program: print the instance's address and return; `holon shutdown` ends it")
@@ -223,6 +251,8 @@ int verb_start(Invocation& call) {
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
       .example("holon start", "a shell in an instance of this machine")
       .example("holon start --conf queue.policy=easy ./campaign.sh", "run a script of submissions")
+      .example("holon start --tree 4x4 --conf-level 1:queue.policy=easy ./campaign.sh",
+               "sixteen schedulers below four below this one")
       .example("holon start --system --conf /etc/holon.toml",
                "an instance for all users, as a service")
       .example("holon start --bg --resources node=4/core=8",
@@ -256,12 +286,17 @@ int verb_start(Invocation& call) {
   if (!options.grant)
     if (auto added = add_configuration_of_environment(options.conf); !added)
       return report(call, "start", added.error());
+  if (auto good = plant(options); !good) return report(call, "start", good.error());
   options.journal = !no_journal;
   options.agents = static_cast<std::uint32_t>(agents);
   if (joinable) options.conf.push_back("instance.joinable=true");
   if (quorum > 0) options.conf.push_back("instance.quorum=" + std::to_string(quorum));
   put_own_folder_in_path();
-  return instance::start_main(std::move(options));
+  const std::string tree = options.tree;
+  if (tree.empty()) return instance::start_main(std::move(options));
+  return instance::start_main(std::move(options), [&](const std::string& uri) {
+    return await_in_background(call, uri, tree);
+  });
 }
 
 }  // namespace holon::cli

@@ -165,7 +165,8 @@ class TreeDrawing {
     std::string text = paint(io_, Colour::bold, at.path);
     if (!at.name.empty()) text += "  " + printable(at.name);
     if (at.health != "up")
-      return text + "  " + paint(io_, Colour::red, printable(health_text(at.health)));
+      return text + "  " + paint(io_, Colour::red, printable(health_text(at.health))) +
+             (at.why.empty() ? "" : ": " + printable(at.why));
     text += "  " + paint(io_, Colour::cyan, printable(at.policy));
     if (at.t_started > 0) text += "  up " + show_duration(now_ - at.t_started);
     if (at.expiration > 0)

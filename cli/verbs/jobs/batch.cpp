@@ -59,6 +59,7 @@ Result<JobRequest> request_of(BatchArgs& args) {
   else if (args.job.shape.name.empty())
     args.job.shape.name = std::filesystem::path(program->front()).filename().string();
   args.instance.command = std::move(*program);
+  if (auto good = take_tree(args.instance); !good) return tl::unexpected(good.error());
   if (auto good = take_elastic(args.elastic, args.job, args.instance); !good)
     return tl::unexpected(good.error());
   auto command = child_command(args.instance);
@@ -88,6 +89,7 @@ int verb_batch(Invocation& call) {
   add_job_options(parser, args.job);
   add_file_option(parser, args.job, Unit::slot);
   add_instance_options(parser, args.instance);
+  add_tree_options(parser, args.instance);
   add_elastic_option(parser, args.elastic);
   parser.group("Array");
   add_array_options(parser, args.array);

@@ -42,11 +42,9 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
   const auto cursor = cursor_of_now(jobs.client);
   if (!cursor) return tl::unexpected(cursor.error());
   if (args.all) {
-    const auto listed = jobs.client.each_page({}, [&jobs](const auto& page, bool) {
-      for (const auto& job : page) jobs.ids.push_back(job.id);
-      return true;
-    });
-    if (!listed) return listed;
+    auto active = jobs.client.active_jobs();
+    if (!active) return tl::unexpected(active.error());
+    jobs.ids = std::move(*active);
   }
   const auto shown = show_progress(jobs.client, {jobs.ids, *cursor, !jobs.ids.empty()},
                                    ProgressLine(call.io, call.io.err, STDERR_FILENO));
