@@ -221,6 +221,7 @@ class Client {
   // Asks a child for what it has beyond its own; a harder recall takes the place of an open one.
   // Errors: not_found (it has nothing), busy (what is to be ended by force is on its way to it).
   Status recall_grant(const msg::GrantRecall& request);
+  Result<msg::GrantLent> lend_grant(const msg::GrantLend& request);
   // The last entries of the journal about grants. Errors: out_of_range (the limit).
   Result<msg::GrantHistory> grant_history(const msg::GrantHistoryRequest& request);
 

@@ -38,6 +38,10 @@ Status Client::recall_grant(const msg::GrantRecall& request) {
   return done(parts_->call<msg::Empty>("grant.recall", request));
 }
 
+Result<msg::GrantLent> Client::lend_grant(const msg::GrantLend& request) {
+  return parts_->call<msg::GrantLent>("grant.lend", request);
+}
+
 Result<msg::GrantHistory> Client::grant_history(const msg::GrantHistoryRequest& request) {
   return parts_->call<msg::GrantHistory>("grant.history", request);
 }

@@ -80,11 +80,12 @@ void close_recalls(Link& link, const Units& units) {
   std::erase_if(link.recalls, [](const Recall& open) { return open.units.empty(); });
 }
 
+// A loan that comes again is what it was before: the child's own.
 Holding brought_by(const Extend& extend, Peer peer, State state) {
   return {.units = extend.units,
           .peer = peer,
           .side = peer == kParent ? Side::received : Side::given,
-          .source = extend.source,
+          .source = extend.source == Source::returned ? Source::owned : extend.source,
           .until = extend.until,
           .state = state,
           .epoch = extend.from + 1,
@@ -93,14 +94,32 @@ Holding brought_by(const Extend& extend, Peer peer, State state) {
           .fence = extend.fence};
 }
 
+template <class Listed>
+void take_off(std::vector<Listed>& all, const Units& units) {
+  for (Listed& one : all) one.units = without(one.units, units);
+  std::erase_if(all, [](const Listed& one) { return one.units.empty(); });
+}
+
 // A loan is over for what has come again.
-void pay_back(std::vector<Due>& loans, const Units& units) {
-  for (Due& loan : loans) loan.units = without(loan.units, units);
-  std::erase_if(loans, [](const Due& loan) { return loan.units.empty(); });
+void pay_back(Link& link, const Units& units) {
+  take_off(link.loans, units);
+  take_off(link.reclaims, units);
 }
 
 void lend(Link& link, const Release& release) {
   if (release.back_at != kTimeMax) link.loans.push_back({release.units, release.back_at});
+}
+
+// What was to be lent, and is not, is the holder's as before; the rest still goes back.
+void roll_back(Link& up) {
+  if (!up.releasing) return;
+  change(up.holdings, up.releasing->units, State::draining);
+  if (up.releasing->back_at != kTimeMax)
+    for (Holding& part : cut(up.holdings, up.releasing->units)) {
+      if (part.source == Source::owned) part.state = State::held;
+      put(up.holdings, std::move(part));
+    }
+  up.releasing.reset();
 }
 
 // A later answer to the same takes the place of the one before: a promise is kept or broken.
@@ -156,6 +175,8 @@ struct Applying {
     if (link.extending) return wrong_entry("two extends in flight");
     if (e.extend.from != link.epoch) return wrong_entry("an extend from another epoch");
     if (!has_all(free_in(book), e.extend.units)) return wrong_entry("units that are not free");
+    if (e.extend.source == Source::returned && !has_all(lent_on(link), e.extend.units))
+      return wrong_entry("a return of units that are not lent");
     put(link.holdings, brought_by(e.extend, e.child, State::offered));
     link.extending = e.extend;
     number(e.extend.op);
@@ -173,7 +194,7 @@ struct Applying {
       cut(link.holdings, extend.units);
       return {};
     }
-    pay_back(link.loans, extend.units);
+    pay_back(link, extend.units);
     change(link.holdings, extend.units, State::held);
     close_recalls(link, extend.replaces);
     change(link.holdings, extend.replaces, State::lost, "replaced by a spare");
@@ -187,7 +208,7 @@ struct Applying {
     put(up().holdings, brought_by(e.extend, kParent, State::held));
     cut(up().holdings, e.extend.replaces);
     close_recalls(up(), e.extend.replaces);
-    pay_back(up().loans, e.extend.units);
+    pay_back(up(), e.extend.units);
     book.busy = without(book.busy, e.extend.replaces);
     keep_answer(up(), e.extend.op, Taken{e.extend.op});
     return {};
@@ -224,8 +245,7 @@ struct Applying {
   }
   Status operator()(const entry::RolledBack& e) {
     if (!up().releasing || up().releasing->op != e.op) return wrong_entry("no such release");
-    change(up().holdings, up().releasing->units, State::draining);
-    up().releasing.reset();
+    roll_back(up());
     return {};
   }
   Status operator()(const entry::Returned& e) {
@@ -265,18 +285,25 @@ struct Applying {
       keep_answer(link, link.extending->answers, No{link.extending->answers, e.why, "", false});
     link.extending.reset();
     close_recalls(link, taken);
-    if (taken == all) link.loans.clear();
+    if (e.units.empty()) {
+      link.loans.clear();
+      link.reclaims.clear();
+    }
     return {};
   }
   Status operator()(const entry::Learned& e) {
     if (e.epoch <= up().epoch) return wrong_entry("a fence that is known");
     const Units taken = without(units_of(up()), e.keeps);
     up().epoch = e.epoch;
-    if (up().releasing) change(up().holdings, up().releasing->units, State::draining);
-    up().releasing.reset();
+    // What it was about to lend has arrived: only the answer is missing.
+    if (up().releasing && has_all(e.lent, up().releasing->units)) lend(up(), *up().releasing);
+    roll_back(up());
     cut(up().holdings, taken);
     close_recalls(up(), taken);
-    if (e.keeps.empty()) up().loans.clear();
+    pay_back(up(), without(lent_on(up()), e.lent));
+    // What had come again, and was taken with the rest, is lent as before.
+    if (const Units again = without(e.lent, lent_on(up())); !again.empty())
+      up().loans.push_back({again, 0});
     book.busy = without(book.busy, taken);
     return {};
   }
@@ -292,6 +319,15 @@ struct Applying {
     if (e.lease.op <= link.lease.op) return wrong_entry("a lease older than the last one");
     link.lease = e.lease;
     if (e.peer != kParent) number(e.lease.op);
+    return {};
+  }
+  Status operator()(const entry::Reclaimed& e) {
+    Link& link = book.links[e.peer];
+    Reclaim reclaim = e.reclaim;
+    reclaim.units = common(lent_on(link), reclaim.units);
+    if (reclaim.units.empty()) return wrong_entry("of units that are not lent");
+    link.reclaims.push_back(std::move(reclaim));
+    if (e.peer == kParent) number(e.reclaim.op);
     return {};
   }
   Status operator()(const entry::Began& e) {
@@ -313,7 +349,7 @@ const char* name_of(const Entry& entry) {
   static constexpr const char* kNames[] = {
       "granted",  "placed",  "vacated", "closing", "asked",    "answered",    "offered",  "took",
       "declined", "settled", "recall",  "drain",   "released", "rolled-back", "returned", "acked",
-      "raised",   "learned", "gone",    "leased",  "began",    "over"};
+      "raised",   "learned", "gone",    "leased",  "began",    "over",        "reclaim"};
   static_assert(std::size(kNames) == std::variant_size_v<Entry>);
   return kNames[entry.index()];
 }
@@ -385,6 +421,21 @@ bool is_within(const Recall& recall, const Recall& other) {
 
 Units to_clear(const Link& link) {
   return all_of(units_in(link, State::returned), units_in(link, State::lost));
+}
+
+Units lent_on(const Link& link) {
+  Units all;
+  for (const Due& loan : link.loans) all = all_of(all, loan.units);
+  return all;
+}
+
+Time lent_until(const Book& book, const Units& units, Peer but) {
+  Time first = kTimeMax;
+  for (const auto& [peer, link] : book.links)
+    for (const Due& loan : link.loans)
+      if (peer != kParent && peer != but && !have_none_in_common(loan.units, units))
+        first = std::min(first, loan.at);
+  return first;
 }
 
 const Kept* kept_answer(const Link& link, Op op) {

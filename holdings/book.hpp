@@ -35,6 +35,7 @@ struct Link {
   std::vector<Recall> recalls{};       // open, oldest first, each with the units not yet back
   std::vector<Kept> kept{};            // the last kKeptAnswers, oldest first
   std::vector<Due> loans{};            // what the child has lent: given back, to come again
+  std::vector<Reclaim> reclaims{};     // open: loans that are to come back before their time
   Lease lease;                         // as last told; op 0: never
   bool operator==(const Link&) const = default;
 };
@@ -116,6 +117,7 @@ struct Raised {  // the fence before a child
 struct Learned {  // that the parent has fenced this instance
   Epoch epoch = 0;
   Units keeps{};
+  Units lent{};  // by this instance, and to come again
 };
 struct Gone {  // nothing of the child is left on these units
   Peer child;
@@ -124,6 +126,10 @@ struct Gone {  // nothing of the child is left on these units
 struct Leased {
   Peer peer;
   Lease lease;
+};
+struct Reclaimed {  // of what the child at one end of the link has lent to the other
+  Peer peer;
+  Reclaim reclaim;
 };
 struct Began {  // a child, with what it owns; its own journal has that as granted
   Peer child;
@@ -141,7 +147,7 @@ using Entry =
                  entry::Answered, entry::Offered, entry::Took, entry::Declined, entry::Settled,
                  entry::AskedBack, entry::Draining, entry::Released, entry::RolledBack,
                  entry::Returned, entry::Acked, entry::Raised, entry::Learned, entry::Gone,
-                 entry::Leased, entry::Began, entry::Over>;
+                 entry::Leased, entry::Began, entry::Over, entry::Reclaimed>;
 
 // "offered", "took", ...
 const char* name_of(const Entry& entry);
@@ -173,5 +179,10 @@ bool is_within(const Recall& recall, const Recall& other);
 // What the agents have to see the last process of the child leave: returned or lost.
 Units to_clear(const Link& link);
 const Kept* kept_answer(const Link& link, Op op);
+// What the child at one end of the link has lent, in all.
+Units lent_on(const Link& link);
+// The first time at which a child wants one of these units back that it has lent to this instance;
+// kTimeMax: no child has lent any of them, beside `but`.
+Time lent_until(const Book& book, const Units& units, Peer but = kParent);
 
 }  // namespace holon::holdings

@@ -37,6 +37,18 @@ Found check_recalls(const Member& member) {
   return std::nullopt;
 }
 
+// What one child has lent, and another has, is back in time.
+Found check_loans(const Member& member, Peer holder, const Holding& holding) {
+  for (const auto& [lender, link] : member.book.links)
+    for (const Due& loan : link.loans)
+      if (lender != kParent && lender != holder && holding.until > loan.at)
+        if (const Units late = common(loan.units, holding.units); !late.empty())
+          return Breach{7, member.path,
+                        "units " + late.str() + " of child " + std::to_string(lender.value()) +
+                            " are given on for longer than they are lent"};
+  return std::nullopt;
+}
+
 Found check_book(const Member& member) {
   const Book& book = member.book;
   const auto breach = [&](int invariant, std::string what) {
@@ -49,6 +61,7 @@ Found check_book(const Member& member) {
       if (const Units twice = common(given, holding.units); !twice.empty())
         return breach(1, "units " + twice.str() + " are given to two holders");
       given = all_of(given, holding.units);
+      if (Found late = check_loans(member, peer, holding)) return late;
       if (holding.until > until_of(book, holding.units))
         return breach(6,
                       "units " + holding.units.str() + " are given for longer than they are held");
@@ -88,6 +101,12 @@ struct Ends {
     return down.epoch == up.epoch + 1 && up.releasing && up.releasing->from == up.epoch;
   }
 
+  // Is the answer that the parent still lacks that it has taken the extend?
+  bool took() const {
+    const Kept* answer = child_ahead() ? kept_answer(up, down.extending->op) : nullptr;
+    return answer != nullptr && std::holds_alternative<Taken>(answer->answer);
+  }
+
   Found epochs() const {
     if (up.epoch == down.epoch || child_ahead() || parent_ahead()) return std::nullopt;
     return breach(2, "the child is at epoch " + std::to_string(up.epoch) + ", its parent at " +
@@ -97,9 +116,7 @@ struct Ends {
   Found holders() const {
     Units want = without(units_of(down), to_clear(down));
     if (down.extending) {
-      const Kept* answer = child_ahead() ? kept_answer(up, down.extending->op) : nullptr;
-      const bool took = answer != nullptr && std::holds_alternative<Taken>(answer->answer);
-      want = without(want, took ? down.extending->replaces : down.extending->units);
+      want = without(want, took() ? down.extending->replaces : down.extending->units);
     }
     if (parent_ahead()) want = all_of(want, up.releasing->units);
     const Units has = units_of(up);
@@ -108,6 +125,17 @@ struct Ends {
     if (const Units less = without(want, has); !less.empty())
       return breach(1, "units " + less.str() + " are given to the child, which does not hold them");
     return std::nullopt;
+  }
+
+  // What the child has lent is known to both as that.
+  Found loans() const {
+    Units want = lent_on(down);
+    if (child_ahead() && took()) want = without(want, down.extending->units);
+    if (parent_ahead() && up.releasing->back_at != kTimeMax)
+      want = without(want, up.releasing->units);
+    if (lent_on(up) == want) return std::nullopt;
+    return breach(1, "the child has lent units " + lent_on(up).str() + ", and its parent has " +
+                         want.str() + " as lent");
   }
 
   // What the child has returned may be given anew, on other terms, before it hears that it is gone.
@@ -146,12 +174,23 @@ Found check_ends(const std::vector<Member>& tree, const Member& child, LinkTerms
   if (Found found = ends.epochs()) return found;
   if (Found found = ends.holders()) return found;
   if (Found found = ends.fences()) return found;
+  if (Found found = ends.loans()) return found;
   return terms == LinkTerms::by_one_clock ? ends.terms() : std::nullopt;
 }
 
 // ---- the order of a history
 
-enum class Mark { granted, offered, answered, released, returned, raised, asked_back, leased };
+enum class Mark {
+  granted,
+  offered,
+  answered,
+  released,
+  returned,
+  raised,
+  asked_back,
+  leased,
+  reclaimed
+};
 using Marked = std::tuple<Mark, Op>;
 
 // What an entry does that the other side answers, and what it answers.
@@ -198,6 +237,10 @@ Cause cause_of(const entry::Learned& e) {
 Cause cause_between(Mark mark, Peer peer, Op op) {
   if (peer == kParent) return {{}, Marked{mark, op}, kParent};
   return {Marked{mark, op}, {}, peer};
+}
+Cause cause_of(const entry::Reclaimed& e) {
+  if (e.peer == kParent) return {Marked{Mark::reclaimed, e.reclaim.op}, {}, kParent};
+  return {{}, Marked{Mark::reclaimed, e.reclaim.op}, e.peer};
 }
 Cause cause_of(const entry::AskedBack& e) {
   return cause_between(Mark::asked_back, e.peer, e.recall.op);
@@ -257,8 +300,26 @@ std::string seconds_in_words(Duration ms) {
   return ms == kTimeMax ? "ever" : std::to_string(ms / 1000) + " s";
 }
 
+// Nothing is started on what children have lent that ends after they have it back. A unit of which
+// a process of the child is still to leave is not there yet.
+Found check_use_of_loans(const Member& member, const Use& use) {
+  for (const auto& [peer, link] : member.book.links)
+    for (const Due& loan : link.loans) {
+      if (peer == kParent || peer == use.job || use.end <= loan.at) continue;
+      const Units late = common(without(loan.units, units_of(link)), use.units);
+      if (late.empty()) continue;
+      return Breach{7, member.path,
+                    "job " + std::to_string(use.job.value()) + " began on units " + late.str() +
+                        ", which child " + std::to_string(peer.value()) + " has back in " +
+                        seconds_in_words(loan.at - use.begin) + ", for " +
+                        seconds_in_words(use.end == kTimeMax ? kTimeMax : use.end - use.begin)};
+    }
+  return std::nullopt;
+}
+
 // Nothing is started on what goes back that ends after it.
 Found check_use(const Member& member, const Use& use) {
+  if (Found late = check_use_of_loans(member, use)) return late;
   for (const Holding& holding : link_to(member.book, kParent).holdings) {
     if (holding.source == Source::owned || use.end <= holding.until) continue;
     const Units late = common(holding.units, use.units);
@@ -283,7 +344,8 @@ class Replay {
         is_cut_(journals.size()),
         done_(journals.size()),
         later_(journals.size()),
-        offered_(journals.size()) {
+        offered_(journals.size()),
+        lent_(journals.size()) {
     for (std::size_t i = 0; i < journals.size(); ++i) {
       const Journal& journal = journals[i];
       tree_.push_back({journal.path, journal.parent, journal.peer, {}});
@@ -355,8 +417,27 @@ class Replay {
     }
     return std::nullopt;
   }
+  // Likewise of what a child lends: the instance above counts from when it hears of it.
+  Found check_loan(std::size_t at, const Recorded& recorded) {
+    const auto left = [&](const Release& release) { return release.back_at - recorded.time; };
+    if (const auto* e = std::get_if<entry::Released>(&recorded.entry))
+      if (e->release.back_at != kTimeMax) lent_[at][e->release.op] = left(e->release);
+    const auto* returned = std::get_if<entry::Returned>(&recorded.entry);
+    if (returned == nullptr) return std::nullopt;
+    const auto child = below_.find({at, returned->child});
+    if (child == below_.end()) return std::nullopt;
+    const auto known = lent_[child->second].find(returned->release.op);
+    if (known == lent_[child->second].end() || left(returned->release) <= known->second)
+      return std::nullopt;
+    return Breach{7, tree_[at].path,
+                  "units " + returned->release.units.str() + " are to go back to child " +
+                      std::to_string(returned->child.value()) + " in " +
+                      seconds_in_words(left(returned->release)) + ", and were lent for " +
+                      seconds_in_words(known->second)};
+  }
   // A child counts the time that is left from when it hears of it, and hears no later of more.
   Found check_term(std::size_t at, const Recorded& recorded) {
+    if (Found late = check_loan(at, recorded)) return late;
     const auto left = [&](const Extend& extend) {
       return extend.until == kTimeMax ? kTimeMax : extend.until - recorded.time;
     };
@@ -448,6 +529,7 @@ class Replay {
   std::vector<bool> is_cut_;
   std::vector<Written> done_, later_;
   std::vector<std::map<std::pair<Peer, Op>, Duration>> offered_;  // for how long, by parent
+  std::vector<std::map<Op, Duration>> lent_;                      // for how long, by child
 };
 
 }  // namespace

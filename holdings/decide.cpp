@@ -43,8 +43,16 @@ Result<Turn> extend(const Book& book, Peer child, Extend wanted) {
   if (wanted.notice > notice_of(book, wanted.units))
     return not_so("they are held with a shorter notice", wanted.units);
   if (const Duration most = fence_of(book, wanted.units);
-      most > 0 && (wanted.fence == 0 || wanted.fence > most))
+      most > 0 && wanted.source != Source::returned && (wanted.fence == 0 || wanted.fence > most))
     return not_so("they may be fenced sooner", wanted.units);
+  const Units its_own = common(lent_on(link), wanted.units);
+  if (wanted.source == Source::returned && its_own != wanted.units)
+    return not_so("the child has not lent all of them", wanted.units);
+  if (wanted.source != Source::returned && !its_own.empty())
+    return not_so("the child has lent some of them itself", its_own);
+  if (wanted.until >
+      lent_until(book, wanted.units, wanted.source == Source::returned ? child : kParent))
+    return not_so("a child that has lent them has them back sooner", wanted.units);
   wanted.op = book.last_op + 1;
   wanted.from = link.epoch;
   return Turn{{entry::Offered{child, wanted}}, {{child, wanted}}, {}};
@@ -71,7 +79,7 @@ Turn fence(const Book& book, Peer child, const std::string& why, const Units& un
 }
 
 Fenced fenced(const Link& link, const std::string& why) {
-  return {link.fence, why, in_hand(link)};
+  return {link.fence, why, in_hand(link), lent_on(link)};
 }
 
 Result<Turn> gone(const Book& book, Peer child, const Units& units) {
@@ -134,6 +142,14 @@ Result<Turn> release(const Book& book, Release wanted) {
   wanted.op = book.last_op + 1;
   wanted.from = up.epoch;
   return Turn{{entry::Released{wanted}}, {{kParent, wanted}}, {}};
+}
+
+Result<Turn> reclaim(const Book& book, Reclaim wanted) {
+  const Link& up = link_to(book, kParent);
+  if (wanted.units.empty() || !has_all(lent_on(up), wanted.units))
+    return not_so("not all of them are lent", wanted.units);
+  wanted.op = book.last_op + 1;
+  return Turn{{entry::Reclaimed{kParent, wanted}}, {{kParent, wanted}}, {}};
 }
 
 Turn close(const Book&) {

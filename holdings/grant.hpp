@@ -8,6 +8,7 @@
 //
 //   extend:   parent offered ----extend--->  child took (or declined), starts its agents
 //             parent settled <--taken or refused--
+//   return:   an extend of what the child has lent, which is its own again
 //   release:  child released ----release-->  parent returned; its agents watch the units
 //             child acked    <-----ack-----
 //             parent gone: no process of the child is left there; the units are free
@@ -77,6 +78,8 @@ Turn ask(const Book& book, Ask wanted);
 Result<Turn> drain(const Book& book, const Units& units);
 // Gives units back. REQUIRES: neither a job nor a child is there, and the agents say so.
 Result<Turn> release(const Book& book, Release wanted);
+// Wants units back before their time that it has lent (a release with a time of return).
+Result<Turn> reclaim(const Book& book, Reclaim wanted);
 // Takes nothing more: the instance is about to end.
 Turn close(const Book& book);
 

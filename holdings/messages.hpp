@@ -13,6 +13,10 @@
 
 namespace holon::holdings {
 
+// How what is asked back is given up; each is harder than the one before. lost: the instance above
+// knows that what ran there has ended, or has given up its agent there.
+enum class RecallMode : std::uint8_t { idle, drain, kill, lost };
+
 // ---- up, and not a delta
 
 // What the child could use: `min` to `max` units of a shape, until a time.
@@ -69,6 +73,17 @@ struct Will {
   std::vector<Due> units{};
   bool operator==(const Will&) const = default;
 };
+// What a child has lent is to come back before its time: what nobody uses at once, the rest as it
+// is given up, or, with the mode kill, by a time. It is said again after each hello until it is
+// back.
+struct Reclaim {
+  Op op = 0;
+  Units units{};
+  Time by = 0;
+  RecallMode mode = RecallMode::drain;
+  std::string why{};
+  bool operator==(const Reclaim&) const = default;
+};
 // The second phase of an extend: the child's agents are there, or will never be.
 struct Ready {
   Op op = 0;  // the extend's
@@ -121,9 +136,6 @@ struct Stale {
 
 // ---- down, and not a delta
 
-// Each is harder than the one before. lost: the instance above knows that what ran there has ended,
-// or has given up its agent there.
-enum class RecallMode : std::uint8_t { idle, drain, kill, lost };
 struct Recall {
   Op op = 0;
   Units units{};
@@ -137,11 +149,13 @@ struct Lease {
   Time until = kTimeMax;
   bool operator==(const Lease&) const = default;
 };
-// What the child held up to `epoch` was taken from it, but for what it keeps.
+// What the child held up to `epoch` was taken from it, but for what it keeps, and for what it has
+// lent and is still to have back.
 struct Fenced {
   Epoch epoch = 0;
   std::string why{};
   Units keeps{};
+  Units lent{};
   bool operator==(const Fenced&) const = default;
 };
 struct Welcome {
@@ -161,6 +175,6 @@ struct No {
 };
 
 using Message = std::variant<Demand, Ask, Hello, Will, Ready, Extend, Taken, Refused, Release, Ack,
-                             Stale, Recall, Lease, Fenced, Welcome, Promise, No, Withdraw>;
+                             Stale, Recall, Lease, Fenced, Welcome, Promise, No, Withdraw, Reclaim>;
 
 }  // namespace holon::holdings

@@ -42,6 +42,8 @@ struct FromParent {
     if (m.units.empty() || !have_none_in_common(units_of(up), m.units))
       return "it holds some of them already";
     if (m.until <= now) return "their time is over";
+    if (m.source != Source::returned && !have_none_in_common(lent_on(up), m.units))
+      return "it has lent some of them itself";
     if (!have_none_in_common(given_by(book), m.replaces)) return "a child has what is replaced";
     return "";
   }
@@ -82,6 +84,7 @@ struct FromParent {
   Turn operator()(const Welcome& m) const {
     Turn turn;
     if (up.releasing) turn.sent.push_back({kParent, *up.releasing});
+    for (const Reclaim& open : up.reclaims) turn.sent.push_back({kParent, open});
     turn.heard = m;
     return turn;
   }
@@ -98,7 +101,7 @@ struct FromParent {
       turn.entries.push_back(entry::Gone{child, taken});
       turn.sent.push_back(fencing.sent.front());
     }
-    turn.entries.push_back(entry::Learned{m.epoch, m.keeps});
+    turn.entries.push_back(entry::Learned{m.epoch, m.keeps, m.lent});
     turn.sent.push_back({kParent, Hello{m.epoch}});  // what was offered since comes again
     return turn;
   }
@@ -118,6 +121,14 @@ struct FromChild {
   Turn operator()(const Ready& m) const { return {{}, {}, m}; }
   Turn operator()(const Withdraw& m) const { return {{}, {}, m}; }
 
+  // What is back already is passed over, and so is what was said before.
+  Turn operator()(const Reclaim& m) const {
+    const auto is_same = [&](const Reclaim& open) { return open.op == m.op; };
+    if (have_none_in_common(lent_on(link), m.units) ||
+        std::any_of(link.reclaims.begin(), link.reclaims.end(), is_same))
+      return {};
+    return {{entry::Reclaimed{child, m}}, {}, {}};
+  }
   Turn operator()(const Ask& m) const {
     if (const Kept* kept = kept_answer(link, m.op)) return {{}, {{child, kept->answer}}, {}};
     return {{}, {}, m};

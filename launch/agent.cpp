@@ -266,7 +266,7 @@ class Agent::Impl {
     const auto ask = unpack<msg::CoresRequest>(request.payload());
     const auto cores = ask ? Idset::parse(ask->cores) : tl::unexpected<Error>(ask.error());
     if (!cores) return request.fail(cores.error());
-    const auto found = processes_on_cores(jobs_.node(), jobs_.prefix(), ask->job, *cores);
+    const auto found = processes_on_cores(jobs_.node(), jobs_.prefix(), *ask, *cores);
     found ? request.reply(pack(msg::CoresReply{*found})) : request.fail(found.error());
   }
 

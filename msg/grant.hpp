@@ -29,8 +29,9 @@ struct GrantAnswer {
 struct GrantPart {
   std::string path;    // whose: of the child; of what an instance itself holds: its own
   std::string source;  // owned, extra
-  std::string state;   // offered, held, asked back, draining, returned, lost
-  std::string units;   // an idset of the numbers that the root has given them
+  // offered, held, asked back, draining, returned, lost; lent: the child's own, lent by it
+  std::string state;
+  std::string units;  // an idset of the numbers that the root has given them
   std::int64_t cores = 0, gpus = 0;
   std::int64_t until = 0;   // 0: no end of its own
   std::uint64_t grant = 0;  // in the instance above: the job that holds it; 0: the child's own job
@@ -99,9 +100,25 @@ struct GrantRelease {
   HOLON_FIELDS(units)
 };
 
-// "grant.recall", of an instance: a child is to give back what it has beyond its own.
+// "grant.lend", of a child: idle units of its own are the instance's above until then.
+struct GrantLend {
+  std::int64_t cores = 0, gpus = 0;
+  std::int64_t nodes = 0;  // whole ones, which are refused
+  std::int64_t until = 0;
+  HOLON_FIELDS(cores, gpus, nodes, until)
+};
+struct GrantLent {
+  std::uint64_t job = 0;  // of the child: what is lent is held by it
+  std::int64_t cores = 0, gpus = 0;
+  std::int64_t until = 0;
+  std::string units;
+  HOLON_FIELDS(job, cores, gpus, until, units)
+};
+
+// "grant.recall", of an instance: a child is to give back what it has beyond its own, or what this
+// instance has lent of its own comes back before its time.
 struct GrantRecall {
-  std::uint64_t child = 0;
+  std::uint64_t child = 0;  // 0: what this instance has lent
   std::uint64_t grant = 0;  // the job that holds it; 0: all
   std::int64_t notice = 0;  // ms from now
   bool kill = false;        // what runs there then is ended; else it ends by itself

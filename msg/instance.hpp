@@ -76,6 +76,8 @@ struct JobRecord {
   std::string waits_for;
   // Of an instance that runs: the cores and GPUs that it has beyond its own, by grants.
   std::int64_t extra_cores = 0, extra_gpus = 0;
+  // Likewise of its own, that it has lent.
+  std::int64_t lent_cores = 0, lent_gpus = 0;
 
   // Names of default fields would be most of the bytes. Append only: journals count places.
   HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
@@ -87,7 +89,7 @@ struct JobRecord {
                                 tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
                                 tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
                                 tasks_core_ms, tasks_open, as_of, entry, exception, waits_for,
-                                extra_cores, extra_gpus)
+                                extra_cores, extra_gpus, lent_cores, lent_gpus)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

@@ -86,6 +86,7 @@ constexpr std::array kTopicRows = {
     topic<GrantPulse, GrantPulseReply>("grant.pulse", kChildrenSay),
     topic<GrantRelease, Empty>("grant.release", kOperatorsChange),
     topic<GrantRecall, Empty>("grant.recall", kOperatorsChange),
+    topic<GrantLend, GrantLent>("grant.lend", kOperatorsChange),
     topic<GrantHistoryRequest, GrantHistory>("grant.history", kOperatorsAsk),
 };
 

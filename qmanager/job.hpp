@@ -6,6 +6,7 @@
 #include "base/boxed.hpp"
 #include "qmanager/engine/demand.hpp"
 #include "qmanager/engine/pending.hpp"
+#include "qmanager/lent.hpp"
 #include "qmanager/machine/machine.hpp"
 #include "qmanager/policy/hooks.hpp"
 #include "qmanager/request.hpp"
@@ -62,6 +63,8 @@ struct Job {
   std::optional<Time> planned;  // the start of its reservation, or of the last it had
   Time started = 0;             // when running
   Time planned_end = 0;         // when running or reserved
+
+  Boxed<LentParts> lent;  // by a running job
 
   JobId preempted_for;  // it runs, and is to end so that this job can start; 0: it is not
   // Plan::version when no preemptible jobs could make room for the job, and until when that holds.

@@ -107,11 +107,14 @@ class Diagnosis {
     return s_.plan().machine->shortage(job_.request, {now_, end});
   }
 
-  // Begins of reservations for others and times at which nodes leave, ascending.
+  // Begins of reservations for others and times at which nodes leave, or what is lent goes back,
+  // ascending.
   std::vector<Time> reservations() const {
     std::vector<Time> begins;
     for (const auto& [begin, id] : *s_.plan().reservations)
       if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
+    for (const auto& [begin, id] : *s_.plan().lent)
+      if (begin > now_) begins.push_back(begin);
     for (const auto& [id, advance] : s_.advances().all)
       if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
     for (const Leaving& leaving : s_.plan().machine->leaving(now_)) begins.push_back(leaving.when);
@@ -164,6 +167,8 @@ class Diagnosis {
       add(cause, whom, at->second);
     for (const auto& [id, advance] : s_.advances().all)
       if (advance.request.when.begin == when) add(cause, whom, id);
+    for (const auto& [begin, id] : *s_.plan().lent)
+      if (begin == when) add(cause, whom, id, ", which has lent it");
     if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
     const auto missing = shortage_until(saturating_add(when, 1));
     const bool pool = missing && !missing->holders.empty();
@@ -176,9 +181,9 @@ class Diagnosis {
     return cause;
   }
 
-  void add(Cause& cause, std::string& list, JobId id) const {
+  void add(Cause& cause, std::string& list, JobId id, const char* how = "") const {
     if (id == job_.request.id) return;
-    if (cause.who.size() < kNamed) list += (list.empty() ? "" : ", ") + name(id);
+    if (cause.who.size() < kNamed) list += (list.empty() ? "" : ", ") + name(id) + how;
     cause.who.push_back(id);
   }
 

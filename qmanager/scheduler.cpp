@@ -285,6 +285,7 @@ Status Scheduler::finish(JobId id, Time now) {
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, job_in_words(id, s.config().job_text) + " is not running");
   s.plan().machine->release(id, now);
+  release_lent(s, *job, now);
   s.advances().intruders.erase(id);
   s.preemption().no_candidate(id);
   s.plan().running.edit().erase({job->planned_end, id});
@@ -316,6 +317,12 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   s.progress().clock = std::max(s.progress().clock, now);
   // Each pass settles anew the units of a job that is past its end.
   if (end == job->planned_end || s.advances().intruders.contains(id)) return {};
+  if (job->lent) {
+    const LentParts lent = *job->lent;
+    Status moved = hold_lent(s, *job, lent, end, now);
+    if (moved) moved_end(s, *job, end);
+    return moved;
+  }
   Status moved = s.plan().machine->set_end(id, end);
   // Which of the reservations made anew in each pass are in the plan depends on who asked for them:
   // they give way first, so that no kept one does for their sake.

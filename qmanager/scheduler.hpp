@@ -19,6 +19,7 @@
 #include "base/text/job_words.hpp"
 #include "base/time.hpp"
 #include "qmanager/engine/advance.hpp"
+#include "qmanager/lent.hpp"
 #include "qmanager/policy/hooks.hpp"
 #include "qmanager/policy/policy.hpp"
 #include "qmanager/request.hpp"
@@ -293,6 +294,16 @@ class Scheduler {
   Result<std::optional<Reject>> submit(JobRequest job, Time now);
   // Restores, after a restart, a job that already runs, with the R it was given.
   Status recover(JobRequest job, const resource::Allocation& allocation);
+  // Starts the job on exactly these resources over their time, as if it had been placed there;
+  // reservations in the way are made again by the next step(). Errors: those of recover(),
+  // overcommitted if a job or an advance reservation is in the way.
+  Status start_on(const JobRequest& job, const resource::Allocation& allocation, Time now);
+  // From now on the running job holds `lent.rest`, and each of `lent.parts` from its begin on, when
+  // the job has it back; both end with the job. What is placed there before is over by then. No
+  // parts: nothing is lent. Errors: not_found (it does not run, or runs in an advance reservation),
+  // overcommitted (a job is on what is to come back), out_of_range (more than 1,024 parts); it then
+  // holds what it has held.
+  Status set_lent(JobId job, const LentParts& lent, Time now);
   // Restores, after a restart, that the recovered job is to end by `end` so that `for_job` can
   // start. Errors: not_found.
   Status recover_preemption(JobId job, JobId for_job, Time end, Time now);

@@ -41,6 +41,13 @@ const Attempt* attempt_of(const Truth& truth, std::uint32_t number) {
   return found == truth.attempts.end() ? nullptr : &found->second;
 }
 
+std::int64_t cores_of(const instance::Instance& core, const resource::Allocation& allocation) {
+  std::int64_t cores = 0;
+  for (const auto& node : instance::nodes_of(core.store->graph(), allocation))
+    cores += static_cast<std::int64_t>(node.cores.size());
+  return cores;
+}
+
 bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
   const bool same =
       from.state == to.state && from.result == to.result && from.exit_code == to.exit_code;
@@ -159,9 +166,13 @@ void Checks::plan_of(const Instance& instance) {
   for (const auto& [id, job] : core->jobs.active()) {
     if (!job.life.holds_resources) continue;
     if (!job.allocation || job.allocation->when.end <= now) return;  // it overruns
-    held += job.life.place.cores;
+    held += job.submission->wishes.lends ? cores_of(*core, *job.allocation) : job.life.place.cores;
+    for (const auto& lent : core->jobs.lent_by(id))
+      for (const auto v : lent.vertices)
+        held -= lent.until > now && graph.type_name(v) == "core" ? 1 : 0;
   }
   for (const JobId id : core->store->jobs()) {
+    if (qmanager::owner_of(id) != id) continue;  // what a job that is there has back
     const auto* job = core->jobs.find(id);
     if (job == nullptr)
       return machine_.history.violation("{}: the plan has a job {} that is not there",

@@ -118,6 +118,7 @@ class Checks {
   static std::string held_by(const instance::Instance& core);
 
  private:
+  void tell_loans_of(const Instance& child, const holdings::Link& link);
   void tell_recalls_of(const Instance& child, const holdings::Link& link);
   void cut_off(const Task& task, const Instance& instance, const instance::Instance& core,
                const std::string& what);
@@ -142,11 +143,12 @@ class Checks {
   struct Limit {
     Micros limit = 0, since = 0;
   };
-  std::map<std::string, Limit> limits_;        // by path, of jobs that were given another one
-  std::map<std::string, Micros> limit_asked_;  // when last, by path
-  std::set<std::string> cancel_asked_;         // jobs
-  std::set<std::string> ended_below_;          // instances
-  std::set<std::string> fenced_;               // instances, by the word of those above
+  std::map<std::string, Limit> limits_;          // by path, of jobs that were given another one
+  std::map<std::string, Micros> limit_asked_;    // when last, by path
+  std::set<std::string> cancel_asked_;           // jobs
+  std::map<std::string, holdings::Units> lent_;  // by the child that lends
+  std::set<std::string> ended_below_;            // instances
+  std::set<std::string> fenced_;                 // instances, by the word of those above
   std::map<std::string, std::set<holdings::Op>> recalls_;  // that have been told, by child
   struct Disagreement {
     Micros since = 0, last = 0;

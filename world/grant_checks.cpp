@@ -68,6 +68,7 @@ void Checks::books_of(const Instance& child, const Instance& parent) {
   if (link_to(above->grants.book(), job).fence > 0) fenced_.insert(child.path());
   if (below == nullptr || below->read_only()) return;
   tell_recalls_of(child, link_to(above->grants.book(), job));
+  tell_loans_of(child, link_to(above->grants.book(), job));
   const auto& up = link_to(below->grants.book(), holdings::kParent);
   // One that has lost its journal, and has not said hello, knows of nothing.
   if (up.holdings.empty()) return;
@@ -90,6 +91,18 @@ void Checks::tell_recalls_of(const Instance& child, const holdings::Link& link) 
                             recall.why);
 }
 
+// What the instance above has of a child's own, as that changes.
+void Checks::tell_loans_of(const Instance& child, const holdings::Link& link) {
+  holdings::Units& known = lent_[child.path()];
+  const holdings::Units here = without(lent_on(link), units_of(link));
+  if (here == known) return;
+  if (without(here, known).empty())
+    machine_.history.note("{}: a loan is back, {}", child.path(), without(known, here).str());
+  else
+    machine_.history.note("{}: loan of {}", child.path(), without(here, known).str());
+  known = here;
+}
+
 // As `holon doctor --tree` does.
 void Checks::journals_of_tree(const std::string& state_dir) {
   const auto proof = instance::prove_tree(state_dir);
@@ -110,7 +123,8 @@ void Checks::graph_of(const Instance& child) {
   const auto* core = child.core();
   const auto& up = link_to(core->grants.book(), holdings::kParent);
   if (up.holdings.empty()) return;
-  const holdings::Units mine = units_of(up);
+  // What it has lent it plans with for when that is back.
+  const holdings::Units mine = holdings::all_of(units_of(up), lent_on(up));
   const auto& graph = core->store->graph();
   for (const char* type : {"core", "gpu"})
     for (const auto v : graph.by_type(type))
@@ -120,7 +134,8 @@ void Checks::graph_of(const Instance& child) {
 }
 
 bool Checks::was_ended_for_return(const msg::JobRecord& record) const {
-  return record.reason.starts_with("what it ran on went back to the instance above");
+  return record.reason.starts_with("what it ran on went back to the instance above") ||
+         record.reason.starts_with("what it ran on was lent: ");
 }
 
 // No running job is ended by a return, but for a recall that says so, of its instance or of one
@@ -134,7 +149,7 @@ void Checks::ended_for_return(const msg::JobRecord& record) {
   std::string above = record.path;
   while (!above.empty() && !ended_below_.contains(above) && !fenced_.contains(above))
     above.resize(above.rfind('/'));
-  if (above.empty())
+  if (above.empty() && !ended_below_.contains("/"))
     machine_.history.violation("job {} was ended, and nobody has recalled that: {}", record.path,
                                record.reason);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
 #include "transport/codec/codec.hpp"
 #include "world/world.hpp"
@@ -41,6 +42,7 @@ Instance* World::some_child() {
 void World::move_grant() {
   Instance* const child = some_child();
   if (child == nullptr) return;
+  if (machine_.edition >= 11 && machine_.dice.one_in(3)) return lend_or_have_back(*child);
   if (fence_ > 0 && !extra_of(*child).empty() && machine_.dice.one_in(2))
     return recall_grant(*child);
   switch (machine_.dice.between(1, 20)) {
@@ -159,6 +161,47 @@ void World::lose_sight_of(const std::string& child) {
     Instance* const above = below == nullptr ? nullptr : parent_of(*below);
     if (!calm_ && above != nullptr) kill_broker(*above);
   });
+}
+
+void World::lend(Instance& child) {
+  auto& dice = machine_.dice;
+  msg::GrantLend what;
+  what.cores = dice.one_in(3) ? 2 : 1;
+  if (has_gpus_ && dice.one_in(3)) what.gpus = 1;
+  const auto lasts = dice.one_in(2) ? dice.between(200, 3'000) : dice.between(3'000, 20'000);
+  what.until = instance::wall_clock_ms() + lasts;
+  user_->ask(
+      child.uri(), "grant.lend", transport::pack(what),
+      [this, path = child.path()](const Result<std::string>& answer) {
+        const auto lent =
+            answer ? transport::unpack<msg::GrantLent>(*answer) : tl::unexpected(answer.error());
+        if (lent)
+          machine_.history.note("{} lends {} cores and {} GPUs", path, lent->cores, lent->gpus);
+      });
+  if (has_faults_ && dice.one_in(3))
+    fail_as_it_ends(child.path(), static_cast<double>(lasts) / 1'000);
+}
+
+// One that lends has it back before its time as often as not; or another instance has lent, and its
+// child is asked to lend what it has of that.
+void World::lend_or_have_back(Instance& child) {
+  auto& dice = machine_.dice;
+  const auto* const core = child.core();
+  const bool lends =
+      core != nullptr && !link_to(core->grants.book(), holdings::kParent).loans.empty();
+  if (!lends || !dice.one_in(2)) return lend(child);
+  msg::GrantRecall recall;
+  recall.notice = dice.one_in(2) ? 0 : dice.between(20, 2'000);
+  recall.kill = dice.one_in(2);
+  recall.reason = "a user says so";
+  if (const Instance* const above = parent_of(child); recall.kill && above != nullptr)
+    checks_.may_be_ended_below(above->path());
+  user_->ask(child.uri(), "grant.recall", transport::pack(recall),
+             [this, path = child.path(), kill = recall.kill](const Result<std::string>& answer) {
+               if (answer)
+                 machine_.history.note("{} is to have back what it has lent{}", path,
+                                       kill ? ", and what runs there ends" : "");
+             });
 }
 
 // A user of the parent cancels the job that holds it.

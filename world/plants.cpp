@@ -107,6 +107,9 @@ const std::vector<PlantInfo>& all_plants() {
        "a child that was fenced is told that nothing was taken from it", 149, 10},
       {Plant::late_fence, "late-fence",
        "a child takes what it is lent to be fenced later than its parent does", 5, 10},
+      {Plant::long_loan, "long-loan",
+       "what a child lends is told to last longer than it is lent: it is kept beyond its time", 2,
+       11},
   };
   return kPlants;
 }

@@ -67,6 +67,7 @@ enum class Plant {
   unproved_fence,
   ignored_fence,
   late_fence,
+  long_loan,
 };
 
 struct PlantInfo {

@@ -40,7 +40,8 @@ struct Outcome {
 // 8  what children have got by themselves goes to who waits for it
 // 9  children on hosts that ask for whole hosts
 // 10 children that are out of reach as something is recalled, and are fenced
-inline constexpr int kEdition = 10;
+// 11 children that lend what they own, and have it back in time or before
+inline constexpr int kEdition = 11;
 
 // Runs one seed; `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -105,6 +106,8 @@ class World final : public Instances {
   void ask_for_more(Instance& child);
   void fail_as_it_ends(const std::string& child, double limit);
   void release_grant(Instance& child);
+  void lend_or_have_back(Instance& child);
+  void lend(Instance& child);
   void recall_grant(const Instance& child);
   void lose_sight_of(const std::string& child);
   void cancel_grant(const Instance& child);

@@ -43,12 +43,16 @@ class EventText {
   // "": it is no such event.
   std::string of_parent(std::string_view name) const {
     if (name == "began") return fmt::format("{} began with {}", child(), units(what_));
+    if (name == "offered" && is_return())
+      return fmt::format("gave {} {} back, which it had lent", child(), units(extend()));
     if (name == "offered")
       return fmt::format("offered {} {}{}", child(), units(extend()), until(extend(), now_));
     if (name == "settled")
       return fmt::format("{} {} it", child(), what_.value("taken", false) ? "took" : "refused");
     if (name == "answered")
       return fmt::format("answered {}: {}", child(), answer_text(what_.at("answer"), now_));
+    if (name == "returned" && is_loan())
+      return fmt::format("{} lent {}{}", child(), units(release()), back_at());
     if (name == "returned")
       return fmt::format("{} gave {} back", child(), units(what_.at("release")));
     if (name == "gone") return fmt::format("{} has left {}", child(), units(what_));
@@ -64,9 +68,12 @@ class EventText {
   std::string of_itself(std::string_view name) const {
     if (name == "granted") return fmt::format("began with {}{}", units(what_), until(what_, now_));
     if (name == "asked") return "asked for more";
+    if (name == "took" && is_return()) return fmt::format("{} are back", units(extend()));
     if (name == "took") return fmt::format("took {}{}", units(extend()), until(extend(), now_));
     if (name == "declined")
       return fmt::format("did not take {}{}", units(extend()), because(what_));
+    if (name == "released" && is_loan())
+      return fmt::format("lent {}{}", units(release()), back_at());
     if (name == "released") return fmt::format("gave {} back", units(what_.at("release")));
     if (name == "rolled-back") return "what it gave back stays";
     if (name == "acked") return "the instance above has it";
@@ -87,6 +94,11 @@ class EventText {
       return fmt::format("{} asked back{}{}{}{}", units(recall), of, by,
                          kills ? ", what runs there then is ended" : "", because(recall));
     }
+    if (name == "reclaim") {
+      const Json& reclaim = what_.at("reclaim");
+      const std::string who = peer().empty() ? "wants" : peer() + " wants";
+      return fmt::format("{} {} back before its time{}", who, units(reclaim), because(reclaim));
+    }
     if (name == "drain")
       return peer().empty() ? fmt::format("places nothing more on {}", units(what_))
                             : fmt::format("{} places nothing more on {}", peer(), units(what_));
@@ -98,6 +110,14 @@ class EventText {
 
  private:
   const Json& extend() const { return what_.at("extend"); }
+  const Json& release() const { return what_.at("release"); }
+  bool is_return() const {
+    return extend().value("source", 0) == static_cast<int>(holdings::Source::returned);
+  }
+  bool is_loan() const { return release().contains("back_at"); }
+  std::string back_at() const {
+    return " until " + show_time(release()["back_at"].get<Time>(), now_);
+  }
   std::string child() const { return path_of_child(path_, what_.at("child").get<std::uint64_t>()); }
   // "": the instance above.
   std::string peer() const {

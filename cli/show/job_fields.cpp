@@ -39,11 +39,15 @@ std::string length_of(const JobRecord& job, Time now) {
   return kLength(job, now) < 0 ? "" : show_duration(kLength(job, now));
 }
 
-// "4+2": two beyond its own.
-template <auto kOwn, auto kExtra>
+// "4+2-1": two beyond its own, of which it has lent one.
+template <auto kOwn, auto kExtra, auto kLent>
 std::string with_extra(const JobRecord& job, Time now) {
   const std::string own = count_of<kOwn>(job, now);
-  return job.*kExtra > 0 ? fmt::format("{}+{}", own.empty() ? "0" : own, job.*kExtra) : own;
+  if (job.*kExtra == 0 && job.*kLent == 0) return own;
+  std::string all = own.empty() ? "0" : own;
+  if (job.*kExtra > 0) all += fmt::format("+{}", job.*kExtra);
+  if (job.*kLent > 0) all += fmt::format("-{}", job.*kLent);
+  return all;
 }
 
 std::int64_t runtime_of(const JobRecord& job, Time now) {
@@ -106,8 +110,9 @@ constexpr auto kFields = std::to_array<JobField>({
     {"queue", kLeft, text_of<&J::queue>, nullptr},
     {"urgency", kRight, urgency_of, number_of<&J::urgency>},
     {"nodes", kRight, count_of<&J::nnodes>, number_of<&J::nnodes>},
-    {"cores", kRight, with_extra<&J::ncores, &J::extra_cores>, number_of<&J::ncores>},
-    {"gpus", kRight, with_extra<&J::ngpus, &J::extra_gpus>, number_of<&J::ngpus>},
+    {"cores", kRight, with_extra<&J::ncores, &J::extra_cores, &J::lent_cores>,
+     number_of<&J::ncores>},
+    {"gpus", kRight, with_extra<&J::ngpus, &J::extra_gpus, &J::lent_gpus>, number_of<&J::ngpus>},
     {"tasks", kRight, count_of<&J::ntasks>, number_of<&J::ntasks>},
     {"time", kRight, length_of<runtime_of>, runtime_of},
     {"limit", kRight, length_of<limit_of>, limit_of},

@@ -230,8 +230,9 @@ void AgentLink::suspend(const std::vector<std::uint64_t>& jobs, bool suspend,
 }
 
 void AgentLink::find_on_cores(JobId job, const Idset& cores,
-                              std::function<void(const Result<std::vector<std::int64_t>>&)> done) {
-  const lm::CoresRequest ask{job.value(), cores.str()};
+                              std::function<void(const Result<std::vector<std::int64_t>>&)> done,
+                              OnCores which) {
+  const lm::CoresRequest ask{job.value(), cores.str(), which == OnCores::of_its_jobs};
   ground_.server.call(peer_, {"agent.cores", transport::pack(ask), "", 30'000},
                       [done = std::move(done)](const Result<std::string>& answer) {
                         if (!answer) return done(tl::unexpected(answer.error()));

@@ -78,6 +78,9 @@ struct AgentGround {
   TaskSettings settings;
 };
 
+// Whose processes an agent looks for.
+enum class OnCores : std::uint8_t { all, of_its_jobs };
+
 class AgentLink {
  public:
   // The link to the agent of this rank.
@@ -128,10 +131,11 @@ class AgentLink {
   // Signals the tasks that the agent runs of these jobs; `done` when sent. REQUIRES: connected().
   void signal(const std::vector<std::uint64_t>& jobs, int number,
               std::function<void(const Status&)> done);
-  // Which processes of the job may use some of these cores (launch::Jobs::on_cores). REQUIRES:
-  // connected().
+  // Which processes of the job may use some of these cores (launch::Jobs::on_cores), all of them or
+  // those of its own jobs, where it is a child. REQUIRES: connected().
   void find_on_cores(JobId job, const Idset& cores,
-                     std::function<void(const Result<std::vector<std::int64_t>>&)> done);
+                     std::function<void(const Result<std::vector<std::int64_t>>&)> done,
+                     OnCores which = OnCores::all);
   // Has the agent end what jobs of this child run on units that are taken from it; `done` with how
   // many processes there were. REQUIRES: connected().
   void take_units(const launch::msg::TakeRequest& what,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "instance/resources/more_nodes.hpp"
+#include "qmanager/lent.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
@@ -46,10 +47,21 @@ bool Borrower::begin(Time now) {
   return uses_.book.write(he::Granted{own, kTimeMax}, now).has_value();
 }
 
+// Is it on its way to the instance above, and to come back?
+bool Borrower::is_loan(const h::Holding& holding) const {
+  const auto& releasing = uses_.book.up().releasing;
+  return releasing && releasing->back_at != kTimeMax &&
+         !h::have_none_in_common(releasing->units, holding.units);
+}
+
+bool Borrower::leaves(const h::Holding& holding) const {
+  return is_going_back(holding) && !is_loan(holding);
+}
+
 void Borrower::restore() {
   is_up_to_date_ = uses_.book.up().holdings.empty();  // nothing has ever been asked for
   for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (is_going_back(holding)) drain(holding.units);
+    if (leaves(holding)) drain(holding.units);
     if (holding.until == kTimeMax) continue;
     for (const auto v : places_of(holding.units)) uses_.store.set_end_of(v, holding.until);
   }
@@ -84,6 +96,10 @@ void Borrower::connected() {
 Result<h::Op> Borrower::ask_for(const std::string& jobspec, OnAnswer on_answer, Time now) {
   if (!has_parent_)
     return fail(Errc::unsupported, "this instance is the root of its tree: nobody is above it");
+  if (lends())
+    return fail(Errc::busy,
+                "this instance lends of its own; `holon grant recall` has that back, and then more "
+                "can be asked for");
   if (asked_.size() >= kMostAsksOpen)
     return fail(Errc::busy, "too much was asked for that is not answered yet");
   if (!begin(now)) return fail(Errc::protocol, "what it has cannot be lent");
@@ -256,14 +272,18 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
   if (!begin(now)) return;
   if (const auto* fenced = std::get_if<h::Fenced>(&message)) return hear_of_fence(*fenced);
   h::Turn turn = h::receive(uses_.book.book(), h::kParent, message, now);
-  const h::Units acknowledged = std::holds_alternative<h::Ack>(message) && uses_.book.up().releasing
-                                    ? uses_.book.up().releasing->units
-                                    : h::Units{};
+  const auto& releasing = uses_.book.up().releasing;
+  const bool is_for_good = releasing && releasing->back_at == kTimeMax;
+  const h::Units acknowledged =
+      std::holds_alternative<h::Ack>(message) && is_for_good ? releasing->units : h::Units{};
   const auto* extend = std::get_if<h::Extend>(&message);
   bool took = std::any_of(turn.entries.begin(), turn.entries.end(), [](const h::Entry& entry) {
     return std::holds_alternative<he::Took>(entry);
   });
-  if (took)
+  // What was lent has never left the graph.
+  const bool is_here = took && extend->source == h::Source::returned &&
+                       h::has_all(units_in(uses_.store.graph()), extend->units);
+  if (took && !is_here)
     if (auto grown = grow(*extend, jgf, now); !grown) {
       took = false;
       const std::string why = to_string(grown.error());
@@ -283,6 +303,8 @@ void Borrower::receive(const h::Message& message, const std::string& jgf, Time n
     answer(extend->answers, fail(Errc::unsatisfiable, "what came was not taken: " + why_not), now);
   }
   if (!took) return;
+  if (extend->source == h::Source::returned)
+    return spdlog::info(fmt::format("units {} are back, which were lent", extend->units.str()));
   const auto counts = count(uses_.store.graph(), extend->units);
   const auto& clock = uses_.jobs.clock();
   answer(extend->answers,
@@ -328,7 +350,7 @@ std::set<resource::VertexId> Borrower::nodes_going_back() const {
   const auto& graph = uses_.store.graph();
   std::set<resource::VertexId> nodes;
   for (const h::Holding& holding : uses_.book.up().holdings) {
-    if (!is_going_back(holding)) continue;
+    if (!leaves(holding)) continue;
     for (const auto place : places_of(holding.units))
       if (graph.type_name(place) == "node") nodes.insert(place);
   }
@@ -354,7 +376,7 @@ void Borrower::kill_there(const h::Recall& recall, Time now) {
   std::set<JobId> jobs;
   const auto places = places_of(recall.units);
   for (const auto v : places)
-    for (const JobId job : uses_.store.jobs_at(v)) jobs.insert(job);
+    for (const JobId job : uses_.store.jobs_at(v)) jobs.insert(qmanager::owner_of(job));
   for (const JobId job : jobs)
     if (const ActiveJob* known = uses_.jobs.find(job);
         known != nullptr && known->life.state == JobState::run &&
@@ -375,7 +397,7 @@ std::optional<Time> Borrower::turn(Time now) {
     if (due) next = earlier_of(next, *due);
   leave_what_was_taken(now);
   for (const h::Holding& holding : uses_.book.up().holdings)
-    if (is_going_back(holding)) drain(holding.units);
+    if (leaves(holding)) drain(holding.units);
   if (const auto due = end_what_is_recalled(now)) next = earlier_of(next, *due);
   release_what_is_idle(now);
   return next;

@@ -41,6 +41,8 @@ class Borrower {
   using Send = std::function<void(const holdings::Message&)>;
   Borrower(Uses uses, Send send) : uses_(uses), send_(std::move(send)) {}
 
+  // Makes sure that the book has what is this instance's own. False: it cannot be written.
+  bool begin(Time now);
   // Puts into the graph what the book says of it: ends, and what takes no work.
   void restore();
   // The instance above has taken this instance for its child, over a new connection.
@@ -93,6 +95,10 @@ class Borrower {
 
   void has_parent(bool has) { has_parent_ = has; }
   bool has_parent() const { return has_parent_; }
+  // Has something been asked for that has neither come nor been refused?
+  bool has_asked() const { return !asked_.empty() || !promised_.empty(); }
+  // Does this instance lend of its own? Then it asks for nothing.
+  std::function<bool()> lends = [] { return false; };
   // When what was asked for is planned to come; kTimeMax: not known.
   std::vector<Time> promised() const;
 
@@ -106,9 +112,10 @@ class Borrower {
     OnAnswer on_answer;
     Time at = 0;
   };
-  bool begin(Time now);
   void write_and_send(const holdings::Turn& turn, Time now);
   Status grow(const holdings::Extend& extend, const std::string& jgf, Time now);
+  bool is_loan(const holdings::Holding& holding) const;
+  bool leaves(const holdings::Holding& holding) const;
   Status grow_by(const resource::GraphSpec& part, const holdings::Extend& extend);
   std::vector<resource::VertexId> places_of(const holdings::Units& units) const;
   std::vector<resource::VertexId> nodes_gone_with(const holdings::Units& units) const;

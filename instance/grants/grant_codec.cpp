@@ -16,9 +16,10 @@ namespace he = holdings::entry;
 using nlohmann::json;
 
 // In the order of the alternatives of holdings::Message.
-constexpr std::array kMessageNames = {
-    "demand", "ask",   "hello",  "will",  "ready",  "extend",  "taken",   "refused", "release",
-    "ack",    "stale", "recall", "lease", "fenced", "welcome", "promise", "no",      "withdraw"};
+constexpr std::array kMessageNames = {"demand",  "ask",    "hello",    "will",    "ready",
+                                      "extend",  "taken",  "refused",  "release", "ack",
+                                      "stale",   "recall", "lease",    "fenced",  "welcome",
+                                      "promise", "no",     "withdraw", "reclaim"};
 static_assert(kMessageNames.size() == std::variant_size_v<h::Message>);
 
 // ---- what each has
@@ -93,7 +94,7 @@ void grant_members(V& v, h::Lease& m) {
 }
 template <class V>
 void grant_members(V& v, h::Fenced& m) {
-  v("epoch", m.epoch)("why", m.why).if_any("keeps", m.keeps);
+  v("epoch", m.epoch)("why", m.why).if_any("keeps", m.keeps).if_any("lent", m.lent);
 }
 template <class V>
 void grant_members(V& v, h::Welcome& m) {
@@ -111,6 +112,11 @@ void grant_members(V& v, h::No& m) {
 template <class V>
 void grant_members(V& v, h::Withdraw& m) {
   v("op", m.op);
+}
+
+template <class V>
+void grant_members(V& v, h::Reclaim& m) {
+  v("op", m.op)("units", m.units)("mode", m.mode)("why", m.why).time("by", m.by);
 }
 
 template <class V>
@@ -181,7 +187,7 @@ void grant_members(V& v, he::Raised& e) {
 }
 template <class V>
 void grant_members(V& v, he::Learned& e) {
-  v("epoch", e.epoch).if_any("keeps", e.keeps);
+  v("epoch", e.epoch).if_any("keeps", e.keeps).if_any("lent", e.lent);
 }
 template <class V>
 void grant_members(V& v, he::Gone& e) {
@@ -190,6 +196,10 @@ void grant_members(V& v, he::Gone& e) {
 template <class V>
 void grant_members(V& v, he::Leased& e) {
   v("peer", e.peer)("lease", e.lease);
+}
+template <class V>
+void grant_members(V& v, he::Reclaimed& e) {
+  v("peer", e.peer)("reclaim", e.reclaim);
 }
 template <class V>
 void grant_members(V& v, he::Began& e) {

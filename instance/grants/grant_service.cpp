@@ -25,6 +25,11 @@ void GrantService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("grant.pulse", [this](const Request& r) { grants_.pulse(r, reactor_.now()); });
   dispatcher.add("grant.release", [this](const Request& r) { release(r); });
   dispatcher.add("grant.recall", [this](const Request& r) { recall(r); });
+  dispatcher.add("grant.lend", [this](const Request& r) {
+    answer<msg::GrantLend>(r, [this, &r](const auto& what) {
+      return grants_.lend(what, transport::user_of(r.principal()), reactor_.now());
+    });
+  });
   dispatcher.add("grant.history", [this](const Request& r) {
     answer<msg::GrantHistoryRequest>(r, [this](const auto& what) { return history(what); });
   });

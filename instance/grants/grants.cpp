@@ -58,12 +58,11 @@ Grants::Grants(Uses uses)
                uses.agents, uses.children, book_, uses.after_commit}),
       borrower_({uses.identity, uses.journal, uses.store, uses.jobs, uses.granted_nodes, book_,
                  uses.after_commit},
-                [this](const h::Message& message) {
-                  if (uses_.parent == nullptr) return;
-                  const Time now = uses_.clock.now();
-                  const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
-                  uses_.parent->tell("grant", transport::pack(told));
-                }),
+                [this](const h::Message& message) { send_up(message); }),
+      own_loans_({uses.identity, uses.store, uses.jobs, book_, uses.after_commit},
+                 [this](const h::Message& message) { send_up(message); }),
+      taken_loans_({uses.identity, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents, book_,
+                    lender_}),
       nodes_above_(uses.store, uses.granted_nodes, uses.parent),
       needs_(uses.store, uses.scheduler, uses.jobs, uses.granted_nodes, nodes_above_),
       elastic_({uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, needs_,
@@ -79,9 +78,20 @@ Grants::Grants(Uses uses)
   borrower_.take_below = [this](const h::Units& units, const std::string& why, Time now) {
     lender_.take_by_force(units, why, now);
   };
+  borrower_.lends = [this] { return own_loans_.is_any(); };
+  own_loans_.begin = [this](Time now) { return borrower_.begin(now); };
+  own_loans_.has_asked = [this] { return borrower_.has_asked(); };
+  uses.jobs.lent_by = [this](JobId child) { return taken_loans_.lent_by(child); };
   borrower_.objection = [this](h::Op ask, std::int64_t cores) {
     return elastic_.objection(ask, cores);
   };
+}
+
+void Grants::send_up(const h::Message& message) {
+  if (uses_.parent == nullptr) return;
+  const Time now = uses_.clock.now();
+  const msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
+  uses_.parent->tell("grant", transport::pack(told));
 }
 
 Status Grants::load(bool fresh) {
@@ -101,6 +111,8 @@ Status Grants::load(bool fresh) {
 void Grants::restore(Time now) {
   if (is_lost_) return lender_.lose_all(now);
   borrower_.restore();
+  taken_loans_.restore();
+  own_loans_.restore();
   elastic_.restore();
 }
 
@@ -146,7 +158,8 @@ std::optional<Time> Grants::learn_of_nodes(Time now) {
 std::optional<Time> Grants::turn(Time now) {
   std::optional<Time> next = elastic_.turn(now);
   if (const auto due = learn_of_nodes(now)) next = next ? std::min(*next, *due) : due;
-  for (const auto& other : {reclaim_.turn(now), lender_.turn(now), borrower_.turn(now)})
+  for (const auto& other : {reclaim_.turn(now), lender_.turn(now), taken_loans_.turn(now),
+                            borrower_.turn(now), own_loans_.turn(now)})
     if (other) next = next ? std::min(*next, *other) : other;
   answer_waiting();
   return next;
@@ -307,6 +320,22 @@ msg::GrantPart Grants::part_of(const h::Holding& holding, const std::string& pat
   return part;
 }
 
+// What a child has lent, on either side of the link. What its processes are still to leave, or is
+// on its way back, is among what it holds.
+void Grants::add_lent(const h::Link& link, const std::string& path, JobId child,
+                      std::vector<msg::GrantPart>& parts) const {
+  for (const h::Due& loan : link.loans) {
+    h::Holding lent;
+    lent.units = without(loan.units, units_of(link));
+    lent.until = loan.at;
+    if (lent.units.empty()) continue;
+    for (const h::Reclaim& open : link.reclaims)
+      if (!h::have_none_in_common(open.units, lent.units)) lent.why = open.why;
+    parts.push_back(part_of(lent, path, child));
+    parts.back().state = "lent";
+  }
+}
+
 msg::GrantReply Grants::show() const {
   msg::GrantReply reply;
   reply.path = uses_.identity.path;
@@ -318,10 +347,13 @@ msg::GrantReply Grants::show() const {
     own.units = units_in(uses_.store.graph());
     reply.held.push_back(part_of(own, uses_.identity.path, h::kParent));
   }
+  add_lent(book_.up(), uses_.identity.path, h::kParent, reply.held);
   for (const auto& [child, link] : book_.book().links)
-    if (child != h::kParent)
+    if (child != h::kParent) {
       for (const h::Holding& holding : link.holdings)
         reply.given.push_back(part_of(holding, uses_.jobs.path_of(child), child));
+      add_lent(link, uses_.jobs.path_of(child), child, reply.given);
+    }
   for (const Time when : borrower_.promised())
     reply.promised.push_back(when == kTimeMax ? 0 : uses_.jobs.clock().wall(when));
   return reply;

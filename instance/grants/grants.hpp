@@ -10,6 +10,8 @@
 #include "instance/grants/elastic.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/lender.hpp"
+#include "instance/grants/loans/own_loans.hpp"
+#include "instance/grants/loans/taken_loans.hpp"
 #include "instance/grants/nodes_above.hpp"
 #include "instance/grants/reclaim.hpp"
 #include "instance/tree/parent_link.hpp"
@@ -46,7 +48,12 @@ class Grants {
   void take(const transport::Request& request, Time now);
   void ask(const transport::Request& request, Time now) { borrower_.ask(request, now); }
   Status release(const msg::GrantRelease& what, Time now) { return borrower_.release(what, now); }
-  Status recall(const msg::GrantRecall& what, Time now) { return lender_.recall(what, now); }
+  Status recall(const msg::GrantRecall& what, Time now) {
+    return what.child == 0 ? own_loans_.recall(what, now) : lender_.recall(what, now);
+  }
+  Result<msg::GrantLent> lend(const msg::GrantLend& what, const std::string& user, Time now) {
+    return own_loans_.lend(what, user, now);
+  }
   void node_leaves(const Lender::NodeLeaves& what, Time now) { lender_.node_leaves(what, now); }
   // The nodes that came whole from above, and go back there.
   std::set<resource::VertexId> nodes_going_back() const { return borrower_.nodes_going_back(); }
@@ -75,7 +82,9 @@ class Grants {
   }
   // Up to how many cores the instance above lets it ask for more by itself (Elastic::set_most).
   void set_most(std::int64_t cores, Time now) { elastic_.set_most(cores, now); }
-  void begins_anew(JobId child, Time now) { lender_.begins_anew(child, now); }
+  void begins_anew(JobId child, Time now) {
+    if (!taken_loans_.begins_anew(child, now)) lender_.begins_anew(child, now);
+  }
   void is_over(const msg::JobRecord& record, Time now) { lender_.is_over(record, now); }
   std::optional<Time> turn(Time now);
   const holdings::Book& book() const { return book_.book(); }
@@ -96,11 +105,16 @@ class Grants {
   std::string hosts_of_whole(const holdings::Units& units, JobId child) const;
   msg::GrantPart part_of(const holdings::Holding& holding, const std::string& path,
                          JobId child) const;
+  void add_lent(const holdings::Link& link, const std::string& path, JobId child,
+                std::vector<msg::GrantPart>& parts) const;
+  void send_up(const holdings::Message& message);
 
   const Uses uses_;
   KeptBook book_;
   Lender lender_;
   Borrower borrower_;
+  OwnLoans own_loans_;
+  TakenLoans taken_loans_;
   NodesAbove nodes_above_;
   Needs needs_;
   Elastic elastic_;

@@ -30,12 +30,6 @@ h::Units given_of(const h::Units& all, const h::Link& link) {
   return given;
 }
 
-const event::GrantExtend* extra_of(const ActiveJob& child, JobId grant) {
-  for (const event::GrantExtend& extra : child.life.extra)
-    if (extra.grant == grant.value()) return &extra;
-  return nullptr;
-}
-
 }  // namespace
 
 bool Lender::write(const h::Turn& turn, Time now) {
@@ -63,9 +57,12 @@ void Lender::send(JobId child, const h::Message& message) {
     const Time now = uses_.clock.now();
     msg::GrantMessage told{text_of(message, now), {}, uses_.clock.wall(now)};
     if (const auto* extend = std::get_if<h::Extend>(&message)) {
-      const ActiveJob* grant = grant_of(child, extend->units);
-      if (grant == nullptr) return;
-      auto jgf = grant_text(uses_.store.graph(), *grant->allocation);
+      const auto& graph = uses_.store.graph();
+      const bool comes_back = extend->source == h::Source::returned;
+      const ActiveJob* grant = comes_back ? nullptr : grant_of(child, extend->units);
+      if (grant == nullptr && !comes_back) return;
+      auto jgf =
+          grant_text(graph, comes_back ? allocation_of(graph, extend->units) : *grant->allocation);
       if (!jgf) return spdlog::error(fmt::format("grant: {}", to_string(jgf.error())));
       told.jgf = std::move(*jgf);
     }
@@ -76,7 +73,8 @@ void Lender::send(JobId child, const h::Message& message) {
 // ---- what is its own, and a child's
 
 void Lender::ensure_own(Time now) {
-  const auto more = without(units_in(uses_.store.graph()), units_of(uses_.book.up()));
+  const h::Units known = h::all_of(units_of(uses_.book.up()), lent_on(uses_.book.up()));
+  const auto more = without(units_in(uses_.store.graph()), known);
   if (!more.empty()) write({{he::Granted{more, kTimeMax}}, {}, {}}, now);
 }
 
@@ -87,7 +85,10 @@ bool Lender::begin(JobId child, Time now) {
   ensure_own(now);
   const auto own = units_of(uses_.store.graph(), *job->allocation);
   if (!own || own->empty()) return false;
-  const auto begun = h::begin(uses_.book.book(), child, *own, until_of(uses_.book.book(), *own));
+  // What another child has lent, and has back, this one has no longer.
+  const h::Book& book = uses_.book.book();
+  const auto begun =
+      h::begin(book, child, *own, std::min(until_of(book, *own), lent_until(book, *own)));
   return begun && write(*begun, now);
 }
 
@@ -292,7 +293,8 @@ void Lender::offer(JobId child, const ActiveJob& grant, const h::Units& units, T
                            (its_child->life.expiration == 0 || end < its_child->life.expiration);
   const Duration limit = grant.submission->limit;
   const Time own = limit == 0 ? kTimeMax : saturating_add(grant.life.t_alloc, limit);
-  wanted.until = std::min(ends_before ? end : own, until_of(uses_.book.book(), units));
+  wanted.until = std::min({ends_before ? end : own, until_of(uses_.book.book(), units),
+                           lent_until(uses_.book.book(), units)});
   // What the child before this one had, or was to have, is no answer to an ask of the new one.
   const bool is_answer = !grant.life.started && !is_of_earlier(child, grant);
   wanted.answers = is_answer ? grant.submission->wishes.ask : 0;
@@ -420,6 +422,11 @@ bool Lender::is_going_back(JobId child, const ActiveJob& grant) const {
                      });
 }
 
+void Lender::want_back(JobId grant, Time by, h::RecallMode mode, const std::string& why, Time now) {
+  if (const ActiveJob* const job = uses_.jobs.find(grant))
+    take_back(job->submission->wishes.grant_to, grant, {by, mode, why}, now);
+}
+
 void Lender::give_way(JobId child, JobId grant, const std::string& why, Time now) {
   take_back(child, grant, {now, h::RecallMode::drain, why}, now);
 }
@@ -450,93 +457,6 @@ void Lender::take_back(JobId child, JobId id, const Wanted& wanted, Time now) {
     ask_back(child, *grant, wanted, now);
   else if (h::have_none_in_common(units, to_clear(link)) && grant->life.state != JobState::cleanup)
     uses_.jobs.raise(id, "cancel", wanted.why, now);
-}
-
-// ---- the child's agents on whole nodes
-
-// The agents of this instance on the whole nodes of a grant; none: it has no whole nodes.
-std::vector<std::uint32_t> Lender::agents_for(const ActiveJob& grant) const {
-  if (!grant.allocation) return {};
-  const auto& graph = uses_.store.graph();
-  std::vector<std::uint32_t> agents;
-  for (const auto node : whole_nodes(graph, *grant.allocation))
-    agents.push_back(uses_.nodes_of_agents.agent_of(graph[node].rank));
-  std::sort(agents.begin(), agents.end());
-  return agents;
-}
-
-// The whole nodes of a grant on which the child's agent runs no more, or could not be started.
-std::vector<resource::VertexId> Lender::nodes_with_lost_agents(const ActiveJob& grant) const {
-  const ActiveJob* const job = uses_.jobs.find(grant.submission->wishes.grant_to);
-  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant.id);
-  if (extra == nullptr || extra->ranks.empty()) return {};
-  const auto& graph = uses_.store.graph();
-  auto nodes = whole_nodes(graph, *grant.allocation);
-  std::erase_if(nodes, [&](resource::VertexId node) {
-    const Part* const part = part_of(job->life, uses_.nodes_of_agents.agent_of(graph[node].rank));
-    return part == nullptr || !part->finished;
-  });
-  return nodes;
-}
-
-std::string Lender::what_was_lost(const ActiveJob& grant,
-                                  const std::vector<resource::VertexId>& nodes) const {
-  const auto& graph = uses_.store.graph();
-  const ActiveJob* const job = uses_.jobs.find(grant.submission->wishes.grant_to);
-  Hostlist ended, never;
-  for (const auto node : nodes) {
-    const Part* const part = part_of(job->life, uses_.nodes_of_agents.agent_of(graph[node].rank));
-    (part->started ? ended : never).append(graph.name(node));
-  }
-  if (ended.empty()) return fmt::format("its agent on {} could not be started", never.str());
-  return fmt::format("its agent on {} has ended", ended.str());
-}
-
-// All of the grant is wanted, what is on these nodes by force. What came with them goes as jobs
-// end, for another reason: what is asked back for one reason goes back together.
-std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
-                                               const std::vector<resource::VertexId>& nodes,
-                                               Wanted by_force) const {
-  const auto& graph = uses_.store.graph();
-  const auto all = units_of(graph, *grant.allocation);
-  if (!all || nodes.empty()) return {};
-  h::Units there;
-  Hostlist hosts;
-  for (const auto node : nodes) {
-    there = h::all_of(there, units_below(graph, node));
-    hosts.append(graph.name(node));
-  }
-  std::vector<Wanted> wanted;
-  if (h::Units rest = without(*all, there); !rest.empty())
-    wanted.push_back({by_force.by, h::RecallMode::drain,
-                      fmt::format("it came with {}", hosts.str()), std::move(rest)});
-  by_force.units = std::move(there);
-  wanted.insert(wanted.begin(), std::move(by_force));
-  return wanted;
-}
-
-// Ends the child's agents on these nodes, and says whether that is done. A turn that was missed is
-// made up for: what is asked for is in the journal.
-bool Lender::agents_have_left(JobId child, JobId grant, Time now) {
-  const ActiveJob* job = uses_.jobs.find(child);
-  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant);
-  if (extra == nullptr || extra->ranks.empty()) return true;
-  const std::vector<std::uint32_t> ranks = extra->ranks;
-  if (!part_of(job->life, ranks.front())->leaves)
-    uses_.jobs.note_grant(child, event::GrantLeave{grant.value()}, now);
-  uses_.agents.kill_tasks(*job);
-  return std::all_of(ranks.begin(), ranks.end(),
-                     [&](std::uint32_t rank) { return part_of(job->life, rank)->finished; });
-}
-
-// The same agents of this instance may be told to start the child's again.
-void Lender::note_return(JobId child, JobId grant, Time now) {
-  const ActiveJob* job = uses_.jobs.find(child);
-  const auto* const extra = job == nullptr ? nullptr : extra_of(*job, grant);
-  if (extra == nullptr) return;
-  for (const std::uint32_t rank : extra->ranks)
-    if (uses_.agents.has(rank)) uses_.agents.of(rank).forget(child);
-  uses_.jobs.note_grant(child, event::GrantReturn{grant.value()}, now);
 }
 
 // ---- what comes back

@@ -84,6 +84,10 @@ class Lender {
     std::string why;
   };
   void node_leaves(const NodeLeaves& what, Time now);
+  // Writes what a turn says about a child, and sends its messages; false: it cannot follow.
+  bool write(const holdings::Turn& turn, Time now);
+  // What this grant holds is wanted back on these terms, as often as that is said.
+  void want_back(JobId grant, Time by, holdings::RecallMode mode, const std::string& why, Time now);
   // The child is to give this grant back as its jobs there end.
   void give_way(JobId child, JobId grant, const std::string& why, Time now);
   // Is the grant, which holds resources, on its way back, or to end for another job?
@@ -167,7 +171,6 @@ class Lender {
   void fence_if_due(JobId child, const ActiveJob& grant, Time now);
   void fence(JobId child, const ActiveJob& grant, const holdings::Units& units,
              const std::string& why, Time now);
-  bool write(const holdings::Turn& turn, Time now);
   void send(JobId child, const holdings::Message& message);
   const ActiveJob* grant_of(JobId child, const holdings::Units& units) const;
   void at(Time when) { next_ = next_ ? std::min(*next_, when) : when; }

@@ -80,6 +80,14 @@ Result<holdings::Units> units_of(const ResourceGraph& graph,
   return units;
 }
 
+resource::Allocation allocation_of(const ResourceGraph& graph, const holdings::Units& units) {
+  resource::Allocation held;
+  for (const std::uint64_t unit : units.ids())
+    if (const auto v = find_unit(graph, unit))
+      held.shares.push_back({graph[*v].uniq_id, graph[*v].size, true});
+  return held;
+}
+
 std::vector<VertexId> whole_nodes(const ResourceGraph& graph,
                                   const resource::Allocation& allocation) {
   std::vector<VertexId> nodes;

@@ -19,6 +19,10 @@ holdings::Units units_in(const resource::ResourceGraph& graph);
 // Those that an allocation holds. Errors: not_found (a vertex that is not here).
 Result<holdings::Units> units_of(const resource::ResourceGraph& graph,
                                  const resource::Allocation& allocation);
+// What holds these units and nothing else, for no job and over no time. Units that are not in the
+// graph are left out.
+resource::Allocation allocation_of(const resource::ResourceGraph& graph,
+                                   const holdings::Units& units);
 // The nodes that an allocation holds whole.
 std::vector<resource::VertexId> whole_nodes(const resource::ResourceGraph& graph,
                                             const resource::Allocation& allocation);

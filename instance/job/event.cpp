@@ -46,7 +46,9 @@ constexpr std::array kNames = {"submit",
                                "grant-extend",
                                "grant-recall",
                                "grant-return",
-                               "grant-leave"};
+                               "grant-leave",
+                               "loan",
+                               "loan-return"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -170,6 +172,12 @@ struct Context {
   std::string operator()(const event::GrantReturn& e) const {
     return fmt::format(R"({{"grant":{}}})", e.grant);
   }
+  std::string operator()(const event::Loan& e) const {
+    return fmt::format(R"({{"cores":{},"gpus":{},"until_ms":{}}})", e.cores, e.gpus, e.until);
+  }
+  std::string operator()(const event::LoanReturn& e) const {
+    return fmt::format(R"({{"cores":{},"gpus":{}}})", e.cores, e.gpus);
+  }
   template <class Plain>
   std::string operator()(const Plain&) const {
     static_assert(std::is_empty_v<Plain>, "what an event says must be read again by a replay");
@@ -285,6 +293,10 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::GrantReturn{c.at("grant")};
     case 31:
       return event::GrantLeave{c.at("grant")};
+    case 32:
+      return event::Loan{c.at("cores"), c.at("gpus"), c.at("until_ms")};
+    case 33:
+      return event::LoanReturn{c.at("cores"), c.at("gpus")};
     default:
       return event::Clean{};
   }

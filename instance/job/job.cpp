@@ -133,6 +133,8 @@ struct Transition {
     return true;
   }
   bool operator()(const event::GrantRecall&) const { return takes_extra(); }
+  bool operator()(const event::Loan&) const { return takes_extra(); }
+  bool operator()(const event::LoanReturn&) const { return takes_extra(); }
   bool operator()(const event::GrantReturn& e) {
     const auto one = extra_of(e.grant);
     if (one == job.extra.end()) return false;

@@ -240,6 +240,18 @@ struct GrantReturn {
   bool operator==(const GrantReturn&) const = default;
 };
 
+// A child instance has lent some of its own, until a time.
+struct Loan {
+  std::int64_t cores = 0, gpus = 0;
+  Time until = 0;
+  bool operator==(const Loan&) const = default;
+};
+// It has some of that back.
+struct LoanReturn {
+  std::int64_t cores = 0, gpus = 0;
+  bool operator==(const LoanReturn&) const = default;
+};
+
 }  // namespace event
 
 using EventBody =
@@ -250,7 +262,7 @@ using EventBody =
                  event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
                  event::ArrayStart, event::ArrayFinish, event::Preempt, event::ArrayExtend,
                  event::ArrayClose, event::GrantExtend, event::GrantRecall, event::GrantReturn,
-                 event::GrantLeave>;
+                 event::GrantLeave, event::Loan, event::LoanReturn>;
 
 struct Event {
   Time time = 0;

@@ -266,7 +266,7 @@ void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
 Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
   if (what.limit == 0) return kTimeMax;
   const Time limit = saturating_add(t_alloc, what.limit);
-  return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
+  return what.is_instance || what.wishes.lends ? limit : saturating_add(limit, config_.max_overrun);
 }
 
 // When the instance is over, or the job's advance reservation in it, or the child whose grant it
@@ -290,15 +290,22 @@ Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
 void JobManager::start(const qmanager::Start& decision, Time now) {
   ActiveJob* job = find_mutable(decision.job);
   HOLON_CHECK(job != nullptr);
-  const Time end = end_of(*job, now);
+  give(*job, decision, now);
+  if (is_array_task(*job)) begin_array(*job, now);
+  advance(decision.job, now);
+}
+
+// The job has what the scheduler holds for it.
+void JobManager::give(ActiveJob& job, const qmanager::Start& decision, Time now) {
+  const Time end = end_of(job, now);
   const auto nodes = nodes_of(store_.graph(), decision.allocation);
   const auto where = summarize(nodes);
   journal_.add_allocation(decision.allocation);
-  job->allocation = decision.allocation;
-  holding_.insert(job->id);
-  auto ranks = ranks_for(*job->submission, nodes, where.held.cores);
-  const bool leads = job->submission->is_instance && ranks.size() > 1;
-  post(*job,
+  job.allocation = decision.allocation;
+  holding_.insert(job.id);
+  auto ranks = ranks_for(*job.submission, nodes, where.held.cores);
+  const bool leads = job.submission->is_instance && ranks.size() > 1;
+  post(job,
        event::Alloc{std::string(qmanager::word_of(decision.selection)),
                     end == kTimeMax ? 0 : end,
                     {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
@@ -306,16 +313,14 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
                     std::move(ranks),
                     leads},
        now);
-  outside_.changed(*job);
-  if (is_array_task(*job)) begin_array(*job, now);
-  advance(decision.job, now);
+  outside_.changed(job);
 }
 
 // A child instance has a process with each agent that has some of its nodes.
 std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
-  if (what.wishes.grant_to.value() != 0) return {};
+  if (what.wishes.runs_nothing()) return {};
   if (what.is_instance) return nodes_of_agents_.agents_of(nodes);
   return nodes_of_agents_.agents_for(nodes, tasks_of(what, cores), slot_shape(what));
 }
@@ -522,9 +527,11 @@ void JobManager::child_is_up(JobId id, const std::string& uri, Time now) {
 void JobManager::know_grant(const ActiveJob& job) {
   const JobId child = job.submission->wishes.grant_to;
   if (child.value() != 0) grants_[child].insert(job.id);
+  if (job.submission->wishes.lends) lending_.insert(job.id);
 }
 
 void JobManager::forget_grant(const ActiveJob& job) {
+  lending_.erase(job.id);
   const auto of_child = grants_.find(job.submission->wishes.grant_to);
   if (of_child == grants_.end()) return;
   of_child->second.erase(job.id);

@@ -25,6 +25,7 @@
 #include "instance/job/job.hpp"
 #include "instance/job/job_counts.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/manager/beginning.hpp"
 #include "instance/manager/graph_intake.hpp"
 #include "instance/manager/queue_gates.hpp"
 #include "instance/request/nodes_of_agents.hpp"
@@ -95,37 +96,6 @@ struct TasksEnded {
   Time when = 0;
 };
 
-// How long passes of the scheduler took, in microseconds.
-struct PassTimes {
-  std::int64_t passes = 0, last = 0, longest = 0, sum = 0;
-
-  void add(std::int64_t took) {
-    ++passes;
-    last = took;
-    longest = std::max(longest, took);
-    sum += took;
-  }
-};
-
-// What moves the end of an instance: `holon update` of the instance at this path, whose own limit
-// that end is. Empty: no limit does.
-struct EndMover {
-  std::string path;
-  bool by_operator = false;  // only operators may make it later
-  friend bool operator==(const EndMover&, const EndMover&) = default;
-};
-
-// How a broker begins after an earlier broker of its instance.
-struct Beginning {
-  // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
-  bool fresh = false;
-  Time last_lived = 0;  // when the broker before this one last wrote its clock down
-  // A job at which two brokers in a row hung or crashed.
-  std::optional<Suspect> suspect;
-  // Called at each job as it is restored, and with JobId() after the last of them.
-  std::function<void(JobId)> at = [](JobId) {};
-};
-
 class JobManager {
  public:
   // All arguments but the texts must outlive the manager. `path` is the instance's: "/", "/3".
@@ -155,6 +125,16 @@ class JobManager {
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
   // Likewise for a grant (SchedulingOptions::grant_to), which nobody else may submit.
   Result<msg::SubmitReply> submit_grant(const msg::SubmitRequest& request, Time now);
+  // Makes a job that runs nothing (SchedulingOptions::lends) and has exactly these resources, at
+  // once. Errors: invalid_argument, overcommitted (a job is on them).
+  Result<JobId> lend(const msg::SubmitRequest& request, resource::Allocation what, Time now);
+  // It has no more than this of them now.
+  void lends_less(JobId id, resource::Allocation rest, Time now);
+  // What a child has lent, as the book of grants says.
+  std::function<std::vector<Lent>(JobId child)> lent_by = [](JobId) { return std::vector<Lent>(); };
+  // Jobs are placed on what the child has lent, and nowhere else of it. Errors: those of
+  // Scheduler::set_lent().
+  Status set_lent(JobId child, const std::vector<Lent>& lent, Time now);
   // When such a grant would start. Nothing is kept. Errors: invalid_argument, unsatisfiable.
   Result<qmanager::Scheduler::Chance> chance_of_grant(const msg::SubmitRequest& request,
                                                       Time now) const;
@@ -247,6 +227,8 @@ class JobManager {
   void note_grant(JobId child, EventBody what, Time now);
   // The grants that are not over, by their children.
   const std::map<JobId, std::set<JobId>>& grants() const { return grants_; }
+  // The jobs that hold what is lent to the instance above (SchedulingOptions::lends).
+  const std::set<JobId>& lending() const { return lending_; }
   // The job's end need not wait any more (Outside::may_end).
   void go_on(JobId id, Time now) { advance(id, now); }
 
@@ -445,12 +427,17 @@ class JobManager {
   void enqueue(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
   void add_grants(const ActiveJob& job, msg::JobRecord& record) const;
+  void add_lent(const ActiveJob& job, msg::JobRecord& record) const;
+  void count_what_is_lent(const ActiveJob& job, msg::JobRecord& record) const;
+  qmanager::LentParts parts_of(const resource::Allocation& all,
+                               const std::vector<Lent>& lent) const;
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
   Result<std::optional<SubmitKey>> known_submission(const std::string& key) const;
   Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
   Status check_request(const Submission& submission, std::uint64_t count, const std::string& user,
                        bool is_grant = false) const;
   Result<msg::SubmitReply> submit_any(const msg::SubmitRequest& request, bool is_grant, Time now);
+  void give(ActiveJob& job, const qmanager::Start& decision, Time now);
   void know_grant(const ActiveJob& job);
   void forget_grant(const ActiveJob& job);
   Status check_group(const Submission& submission, const std::string& user) const;
@@ -566,6 +553,7 @@ class JobManager {
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
   std::map<JobId, std::set<JobId>> grants_;
+  std::set<JobId> lending_;
   std::map<JobId, Intake> intakes_;          // by the first job of each
   std::map<JobId, EnteringGraph> entering_;  // by the first number of each
   std::map<JobId, JobArray> arrays_;

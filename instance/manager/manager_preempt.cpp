@@ -14,8 +14,8 @@ namespace {
 
 // Neither an instance runs again, nor a job that has read input which its client sent once.
 bool may_run_again(const Submission& what) {
-  const bool is_grant = what.wishes.grant_to.value() != 0;  // whoever asked for it asks again
-  return !what.is_instance && !is_grant && what.input_tasks.empty();
+  // Whoever asked for a grant asks again.
+  return !what.is_instance && !what.wishes.runs_nothing() && what.input_tasks.empty();
 }
 
 }  // namespace

@@ -86,7 +86,9 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   if (r.group.empty()) r.group = group_of(*job.submission, job.life.user);
   if (const JobId child = job.submission->wishes.grant_to; child.value() != 0)
     r.command = std::string(msg::kGrantTo) + join(path_, child);
+  if (job.submission->wishes.lends) count_what_is_lent(job, r);
   if (job.submission->is_instance) add_grants(job, r);
+  if (job.submission->is_instance) add_lent(job, r);
   if (is_array(job)) add_tasks(job, r);
   if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
@@ -166,6 +168,7 @@ Event as_shown(Event event, const InstanceClock& clock) {
     extend->until = clock.wall(extend->until);
   if (auto* recall = std::get_if<event::GrantRecall>(&event.body))
     recall->by = clock.wall(recall->by);
+  if (auto* loan = std::get_if<event::Loan>(&event.body)) loan->until = clock.wall(loan->until);
   return event;
 }
 

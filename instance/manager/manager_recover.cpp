@@ -258,8 +258,15 @@ Status JobManager::restore_allocation(ActiveJob& job, Time now) {
   auto allocation = journal_.allocation(job.id);
   if (!allocation) return tl::unexpected(allocation.error());
   if (!*allocation) return fail(Errc::not_found, "it holds resources, but which is not recorded");
-  if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
+  const auto lent = job.submission->is_instance ? lent_by(job.id) : std::vector<Lent>();
   job.allocation = std::move(**allocation);
+  const auto parts = parts_of(*job.allocation, lent);
+  const Status held =
+      scheduler_.recover(request_of(job), lent.empty() ? *job.allocation : parts.rest);
+  if (!held) job.allocation.reset();
+  if (!held) return held;
+  if (!lent.empty())
+    if (auto kept = scheduler_.set_lent(job.id, parts, now); !kept) return kept;
   holding_.insert(job.id);
   return restore_preemption(job, now);
 }

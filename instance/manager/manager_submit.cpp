@@ -143,7 +143,7 @@ Status JobManager::check_group(const Submission& submission, const std::string& 
 // Checks a jobspec for `count` jobs of this user, whatever runs here now.
 Status JobManager::check_request(const Submission& submission, std::uint64_t count,
                                  const std::string& user, bool is_grant) const {
-  if ((submission.wishes.grant_to.value() != 0) != is_grant)
+  if (submission.wishes.runs_nothing() != is_grant)
     return fail(Errc::denied, "is not taken from clients; `holon grant ask` asks for more",
                 "/attributes/system/holon/grant");
   if (is_grant && (submission.wishes.array || submission.wishes.reservation.value() != 0))

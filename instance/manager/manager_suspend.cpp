@@ -21,7 +21,7 @@ Status JobManager::may_suspend(const ActiveJob& job) const {
   if (job.submission->is_instance)
     return no(fmt::format(
         "job {0} is an instance: the jobs in it can be suspended (holon suspend -i {0})", path));
-  if (job.submission->wishes.grant_to.value() != 0)
+  if (job.submission->wishes.runs_nothing())
     return no(fmt::format("job {} is a grant, and runs nothing", path));
   if (next_step(job.life) == Step::watch) return {};
   return no(fmt::format("tasks of job {} are still being started", path));

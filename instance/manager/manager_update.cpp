@@ -130,6 +130,8 @@ Status JobManager::may_change(const ActiveJob& job, const msg::UpdateRequest& as
                             job.submission->is_instance ? ", and how elastic it is" : ""));
   if (job.submission->wishes.grant_to.value() != 0)
     return fail(Errc::denied, fmt::format("job {} is a grant, which is what was asked for", path));
+  if (job.submission->wishes.lends)
+    return fail(Errc::denied, fmt::format("job {} is what was lent to the instance above", path));
   if (is_aside(job.id))
     return fail(Errc::denied,
                 fmt::format("the broker has set job {0} aside; `holon urgency {0} {1}` lets it try "

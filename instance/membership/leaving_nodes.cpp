@@ -41,6 +41,14 @@ bool has_whole(const resource::ResourceGraph& graph, const ActiveJob& job, std::
   });
 }
 
+bool has_some(const resource::ResourceGraph& graph, const ActiveJob& job, std::uint32_t rank) {
+  if (!job.allocation) return false;
+  const auto nodes = nodes_of(graph, *job.allocation);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const PlacedNode& node) {
+    return node.rank == static_cast<std::int32_t>(rank);
+  });
+}
+
 }  // namespace
 
 Result<LeavingNodes::Node> LeavingNodes::node_named(const std::string& host) const {
@@ -73,6 +81,7 @@ Status LeavingNodes::can_leave(const Node& node) const {
 // than its agents there.
 bool LeavingNodes::is_on(const ActiveJob& job, std::uint32_t rank) const {
   if (is_grant(job)) return has_whole(store_.graph(), job, rank);
+  if (job.submission->wishes.lends) return has_some(store_.graph(), job, rank);
   const auto& [parts, extra] = std::tie(job.life.parts, job.life.extra);
   const bool is_lent = std::any_of(extra.begin(), extra.end(), [&](const event::GrantExtend& one) {
     return std::find(one.ranks.begin(), one.ranks.end(), rank) != one.ranks.end();

@@ -145,6 +145,7 @@ Status take(const std::string& name, const json& value, SchedulingOptions& wishe
   if (name == "slots") return take_slots(value, key, wishes);
   if (name == "array") return take_array(value, key, wishes);
   if (name == "grant") return take_grant(value, key, wishes);
+  if (name == "lend") return take_bool(value, key, wishes.lends);
   if (name == "reservation") {
     if (!value.is_number_unsigned()) return misfit_wish(key, "the number of a reservation");
     wishes.reservation = JobId(value.get<std::uint64_t>());
@@ -169,12 +170,13 @@ Status take(const std::string& name, const json& value, SchedulingOptions& wishe
     wishes.checkpoint_signal = value.get<int>();
     return {};
   }
-  return fail(Errc::invalid_argument,
-              "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
-              "environment, reservation, "
-              "reserve, immediate, requeue, retry_on, own, goes_on, preemptible, checkpoint_signal, "
-              "memory and array",
-              "/attributes/system/" + key);
+  return fail(
+      Errc::invalid_argument,
+      "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
+      "environment, reservation, "
+      "reserve, immediate, requeue, retry_on, own, goes_on, preemptible, checkpoint_signal, "
+      "memory and array",
+      "/attributes/system/" + key);
 }
 
 }  // namespace

@@ -60,6 +60,10 @@ struct SchedulingOptions {
   std::uint64_t ask = 0;
   std::uint64_t child_epoch = 0;  // of the process that has asked (Children::epoch_of); 0: unknown
   bool by_itself = false;         // no person has asked for it: an elastic child has
+  // The job holds what this instance has lent to the one above, and runs nothing. Submitted by the
+  // instance itself (instance/grants).
+  bool lends = false;
+  bool runs_nothing() const { return grant_to.value() != 0 || lends; }
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".

@@ -15,7 +15,8 @@ bool have_common_cpus(const CpuMask& a, const CpuMask& b) {
 }
 
 Result<std::vector<std::int64_t>> processes_on_cores(const Node& node, const std::string& prefix,
-                                                     std::uint64_t job, const Idset& cores) {
+                                                     const msg::CoresRequest& ask,
+                                                     const Idset& cores) {
   const auto asked = node.cpus_of(cores);
   if (!asked) return tl::unexpected(asked.error());
   Idset every;
@@ -29,7 +30,8 @@ Result<std::vector<std::int64_t>> processes_on_cores(const Node& node, const std
     if (!mask || mask->covers(*all) || !have_common_cpus(*mask, *asked)) continue;
     // One that is just becoming another program, and has no environment, may be the job's.
     const auto lineage = variable_of(process, kLineage);
-    if (!lineage || job_within(*lineage, prefix) == job) found.push_back(process.pid);
+    if (lineage && ask.of_jobs && is_of_job_itself(*lineage, prefix, ask.job)) continue;
+    if (!lineage || job_within(*lineage, prefix) == ask.job) found.push_back(process.pid);
   }
   return found;
 }

@@ -17,7 +17,10 @@ namespace msg {
 struct CoresRequest {
   std::uint64_t job = 0;
   std::string cores;  // an idset
-  HOLON_FIELDS(job, cores)
+  // Not the broker and the agents of the job, which is an instance, nor its script: these may use
+  // all that it has.
+  bool of_jobs = false;
+  HOLON_FIELDS(job, cores, of_jobs)
 };
 struct CoresReply {
   std::vector<std::int64_t> pids;
@@ -28,10 +31,11 @@ struct CoresReply {
 
 bool have_common_cpus(const CpuMask& a, const CpuMask& b);
 
-// Processes of a job that may use some of these cores. One that may use every core of the node is
-// not bound, and is left out: it says nothing. `prefix`: of the instance's jobs
+// The processes that are asked for, which may use some of these cores. One that may use every core
+// of the node is not bound, and is left out: it says nothing. `prefix`: of the instance's jobs
 // (tracking/lineage.hpp). Errors: invalid_argument (cores that the node lacks).
 Result<std::vector<std::int64_t>> processes_on_cores(const Node& node, const std::string& prefix,
-                                                     std::uint64_t job, const Idset& cores);
+                                                     const msg::CoresRequest& ask,
+                                                     const Idset& cores);
 
 }  // namespace holon::launch

@@ -32,6 +32,13 @@ std::string jobs_prefix(std::string_view instance) {
   return prefix;
 }
 
+bool is_of_job_itself(std::string_view lineage, std::string_view prefix, std::uint64_t job) {
+  const std::string itself = std::string(prefix) + std::to_string(job);
+  std::string_view last;
+  while (!lineage.empty()) last = next_lineage_entry(lineage);
+  return last == itself;
+}
+
 std::optional<std::uint64_t> job_within(std::string_view lineage, std::string_view prefix) {
   while (!lineage.empty()) {
     const std::string_view entry = next_lineage_entry(lineage);

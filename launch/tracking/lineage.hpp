@@ -21,5 +21,7 @@ std::string lineage_of_job(const std::string& instance, std::uint64_t job);
 std::string jobs_prefix(std::string_view instance);
 // The job of the instance that the process is part of; nullopt: none.
 std::optional<std::uint64_t> job_within(std::string_view lineage, std::string_view prefix);
+// Is a process of this lineage one of the job itself, and of no job in it?
+bool is_of_job_itself(std::string_view lineage, std::string_view prefix, std::uint64_t job);
 
 }  // namespace holon::launch

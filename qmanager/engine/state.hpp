@@ -97,6 +97,12 @@ inline void freed(Parts<Plan, Progress> s) {
   s.progress().dirty = true;
 }
 
+// Holds, until `end`, what the running job has beside what it lends, and that again when it comes
+// back. Errors: those of Scheduler::set_lent(); nothing has changed then.
+Status hold_lent(Scheduler::State& state, Job& job, const LentParts& lent, Time end, Time now);
+// Gives back what the job was to have again.
+void release_lent(Scheduler::State& state, const Job& job, Time now);
+
 // submit() and recover() for a job that names an advance reservation.
 Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);
 Status recover_within(Scheduler::State& state, JobRequest job,

@@ -330,6 +330,59 @@ TEST(Grant, ALoanIsOverWhenItsUnitsComeAgain) {
   EXPECT_EQ(pair.up().loans, pair.down().loans);
 }
 
+TEST(Grant, WhatAChildHasLentIsGivenToOthersNoLongerThanItIsLent) {
+  Pair pair;
+  pair.give("0-1");
+  pair.at_child(*release(pair.child, {.units = units("0"), .back_at = 400}));
+  pair.at_parent(*gone(pair.parent, kChild, units("0")));
+  EXPECT_EQ(lent_until(pair.parent, units("0-1")), 400);
+  EXPECT_FALSE(extend(pair.parent, Peer{8}, {.units = units("0"), .until = 401}));
+  EXPECT_FALSE(extend(pair.parent, kChild, {.units = units("0"), .until = 400}));
+  EXPECT_FALSE(extend(pair.parent, kChild, {.units = units("1"), .source = Source::returned}));
+  const auto given = extend(pair.parent, Peer{8}, {.units = units("0"), .until = 400});
+  ASSERT_TRUE(given) << given.error().what;
+  EXPECT_FALSE(pair.breach());
+  Turn longer = *given;
+  std::get<entry::Offered>(longer.entries.front()).extend.until = 401;
+  pair.parent = *commit(pair.parent, longer);
+  ASSERT_TRUE(pair.breach());
+  EXPECT_EQ(pair.breach()->invariant, 7);
+}
+
+TEST(Grant, WhatIsLentIsAskedBackOnceThoughThatIsSaidAgain) {
+  Pair pair;
+  pair.give("0-1");
+  EXPECT_FALSE(reclaim(pair.child, {.units = units("0")}));
+  pair.at_child(*release(pair.child, {.units = units("0"), .back_at = 400}));
+  const Turn wanted = *reclaim(pair.child, {.units = units("0"), .mode = RecallMode::kill});
+  pair.child = *commit(pair.child, wanted);  // and the message is lost
+  pair.at_child(hello(pair.child));
+  ASSERT_EQ(pair.down().reclaims.size(), 1U);
+  EXPECT_EQ(pair.down().reclaims, pair.up().reclaims);
+  pair.at_child(hello(pair.child));
+  EXPECT_EQ(pair.down().reclaims.size(), 1U);
+  pair.at_parent(*gone(pair.parent, kChild, units("0")));
+  pair.at_parent(*extend(pair.parent, kChild, {.units = units("0"), .source = Source::returned}));
+  EXPECT_TRUE(pair.down().reclaims.empty());
+  EXPECT_TRUE(pair.up().reclaims.empty());
+  EXPECT_EQ(units_in(pair.up(), State::held), units("0-1"));
+}
+
+TEST(Grant, AFenceLeavesWhatIsLent) {
+  Pair pair;
+  pair.give("0");
+  pair.give("1");
+  const Turn lending = *release(pair.child, {.units = units("0"), .back_at = 400});
+  pair.child = *commit(pair.child, lending);
+  pair.parent = *commit(pair.parent, receive(pair.parent, kChild, lending.sent.front().message, 0));
+  // The answer is lost, and the child is fenced.
+  pair.at_parent(fence(pair.parent, kChild, "silent", units("1")));
+  EXPECT_FALSE(pair.breach());
+  EXPECT_EQ(pair.up().loans, (std::vector<Due>{{units("0"), 400}}));
+  EXPECT_EQ(pair.up().loans, pair.down().loans);
+  EXPECT_TRUE(units_of(pair.up()).empty());
+}
+
 TEST(Grant, ASpareTakesThePlaceOfASickUnit) {
   Pair pair;
   pair.give("0-1");

@@ -88,6 +88,34 @@ TEST(History, ClocksMayDiffer) {
   EXPECT_FALSE(check_history(written.journals));
 }
 
+// The child lends unit 0 until 400; a job above runs on it.
+TEST(History, AJobOnWhatIsLentThatLastsLongerIsNamed) {
+  Book child = *commit({}, {{entry::Granted{units("0-7"), kTimeMax}}, {}, {}});
+  Book parent = *commit(child, *begin(child, kChild, units("0-7"), kTimeMax));
+  std::vector<Journal> journals{
+      {"/", std::nullopt, kParent, {{0, entry::Granted{units("0-7"), kTimeMax}}}},
+      {"/7", 0, kChild, {{2, entry::Granted{units("0-7"), kTimeMax}}}}};
+  journals[0].entries.push_back({1, entry::Began{kChild, units("0-7"), kTimeMax}});
+  const Turn lending = *release(child, {.units = units("0"), .back_at = 400});
+  journals[1].entries.push_back({3, lending.entries.front()});
+  const Turn taken = receive(parent, kChild, lending.sent.front().message, 0);
+  parent = *commit(parent, taken);
+  journals[0].entries.push_back({4, taken.entries.front()});
+  journals[0].entries.push_back({5, gone(parent, kChild, units("0"))->entries.front()});
+  journals[0].uses = {{JobId(9), units("0"), 6, 400}};
+  EXPECT_FALSE(check_history(journals));
+  journals[0].uses = {{JobId(9), units("0"), 6, 401}};
+  auto breach = check_history(journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 7);
+  // Nor does the instance above take it for longer than it is lent.
+  journals[0].uses.clear();
+  std::get<entry::Returned>(journals[0].entries[2].entry).release.back_at = 402;
+  breach = check_history(journals);
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->breach.invariant, 7);
+}
+
 TEST(History, AUnitGivenBeforeItWasGoneIsNamed) {
   Written written;
   auto& entries = written.journals[0].entries;

@@ -206,6 +206,35 @@ TEST(PlantedFaults, ALentUnitThatIsNotReturnedIsFound) {
   expect_found("a lent unit not returned", code, kDuplicates);
 }
 
+TEST(PlantedFaults, ALoanThatIsTakenForGoodIsFound) {
+  Code code;
+  code.commit = [](const Book& book, const Turn& turn) {
+    auto after = commit(book, turn);
+    if (const auto* returned = entry_in<entry::Returned>(turn); after && returned)
+      after->links[returned->child].loans.clear();
+    return after;
+  };
+  expect_found("a loan taken for good", code, kLosses);
+}
+
+// Two hold it then: the child, which has it back, and who has it above.
+TEST(PlantedFaults, ALoanThatComesBackWhileItIsGivenOnIsFound) {
+  Code code;
+  code.receive = [](const Book& book, Peer from, const Message& message) {
+    Turn turn = receive(book, from, message, 0);
+    const auto* reclaim = std::get_if<Reclaim>(&message);
+    if (reclaim == nullptr || turn.entries.empty()) return turn;
+    Book careless = book;
+    for (auto& [peer, link] : careless.links)
+      if (peer != kParent) link.holdings.clear();
+    if (auto back = extend(careless, from, {.units = reclaim->units, .source = Source::returned}))
+      turn.entries.push_back(back->entries.front());
+    return turn;
+  };
+  expect_found("a loan that comes back too early", code,
+               {fork_of_three({.acts = 4, .repeats = 0, .cuts = 0, .crashes = 0, .jobs = 0})});
+}
+
 TEST(PlantedFaults, AFenceThatTheChildIgnoresIsFound) {
   Code code;
   code.commit = [](const Book& book, const Turn& turn) {

@@ -42,6 +42,7 @@ class Moves {
     agents_look();
     for (std::size_t i = 0; i < kInstances; ++i) work_of(i);
     releases_of_what_is_asked_back();
+    returns_of_what_is_wanted_back();
     if (tree_.left.acts > 0) acts();
     for (std::size_t child = 1; child < kInstances; ++child) cut(child);
     return std::move(moves_);
@@ -223,9 +224,11 @@ class Moves {
       extends(above, child);
       const Link& link = link_to(book, peer_of(child));
       for (const RecallMode mode : {RecallMode::drain, RecallMode::kill})
-        ask_back(above, child, in_hand(link), mode, with_an_act_less());
+        ask_back(above, child, without(in_hand(link), own_of(link)), mode, with_an_act_less());
       if (!without(units_of(link), to_clear(link)).empty()) fence_off(above, child);
       lend(child);
+      want_back(child);
+      come_back(child, lent_on(link), with_an_act_less());
     }
   }
   // All, or only what is asked back.
@@ -252,6 +255,44 @@ class Moves {
         step("unit " + std::to_string(u) + " to " + std::to_string(child), with_an_act_less(),
              above, *turn);
     }
+  }
+  // What is the child's own is not asked back.
+  static Units own_of(const Link& link) {
+    Units own;
+    for (const Holding& holding : link.holdings)
+      if (holding.source == Source::owned) own = all_of(own, holding.units);
+    return own;
+  }
+  // A loan comes again, as the child's own: what is free of it at the root, which nobody recalls.
+  void come_back(std::size_t child, const Units& lent, SmallTree before) {
+    if (tree_.parent[child] != 0U) return;
+    const Book& book = tree_.books[*tree_.parent[child]];
+    Extend wanted;
+    for (const std::uint64_t u : common(free_in(book), lent).ids())
+      if (!tree_.ground[u].process[*tree_.parent[child]]) wanted.units.insert(u);
+    wanted.source = Source::returned;
+    wanted.until = until_of(book, wanted.units);
+    if (const auto turn = extend(book, peer_of(child), wanted))
+      step("what " + std::to_string(child) + " has lent comes back", std::move(before),
+           *tree_.parent[child], *turn);
+  }
+  void returns_of_what_is_wanted_back() {
+    for (std::size_t child = 1; child < kInstances; ++child) {
+      const Link& link = link_to(tree_.books[*tree_.parent[child]], peer_of(child));
+      Units wanted;
+      for (const Reclaim& open : link.reclaims) wanted = all_of(wanted, open.units);
+      come_back(child, wanted, tree_);
+    }
+  }
+  void want_back(std::size_t child) {
+    const Book& book = tree_.books[child];
+    const Link& up = link_to(book, kParent);
+    if (tree_.parent[child] != 0U || up.loans.empty() || !up.reclaims.empty()) return;
+    Reclaim wanted;
+    wanted.units = up.loans.front().units;
+    if (const auto turn = reclaim(book, wanted))
+      step(std::to_string(child) + " wants back what it has lent", with_an_act_less(), child,
+           *turn);
   }
   // The child lends one unit of those that it has no use for.
   void lend(std::size_t child) {
@@ -303,6 +344,8 @@ std::string trouble_at_rest(const SmallTree& tree) {
       if (!to_clear(link).empty()) return name + ": units never come free";
       if (!link.recalls.empty() || !units_in(link, State::asked_back).empty())
         return name + ": what is asked back is never given";
+      if (peer != kParent && !link.reclaims.empty())
+        return name + ": what was lent is asked back, and never comes";
     }
   return "";
 }
@@ -338,6 +381,11 @@ struct Writer {
     number(m.op);
     number(m.from);
     units(m.units);
+    number(static_cast<std::uint64_t>(m.source));
+  }
+  void operator()(const Reclaim& m) {
+    number(m.op);
+    units(m.units);
   }
   void operator()(const Taken& m) { number(m.op); }
   void operator()(const Refused& m) { number(m.op); }
@@ -358,6 +406,7 @@ struct Writer {
   void operator()(const Fenced& m) {
     number(m.epoch);
     units(m.keeps);
+    units(m.lent);
   }
   void operator()(const Welcome& m) { number(m.epoch); }
   void operator()(const Promise& m) { number(m.op); }
@@ -375,6 +424,7 @@ struct Writer {
       units(h.units);
       number(static_cast<std::uint64_t>(h.state));
       number(h.epoch);
+      number(static_cast<std::uint64_t>(h.source));
     }
     if (l.extending) (*this)(*l.extending);
     out += '/';
@@ -387,6 +437,7 @@ struct Writer {
       number(kept.answer.index());
     }
     for (const Due& d : l.loans) due(d);
+    for (const Reclaim& reclaim : l.reclaims) (*this)(reclaim);
   }
   void book(const Book& b) {
     number(b.last_op);

@@ -67,8 +67,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.exception = "cancel";
   r.waits_for = "resources";
   r.extra_cores = r.extra_gpus = 14;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 59u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x3b", 3));  // a map of 59
+  r.lent_cores = r.lent_gpus = 15;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 61u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x3d", 3));  // a map of 61
 }
 
 }  // namespace

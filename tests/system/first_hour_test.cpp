@@ -1,5 +1,5 @@
 // docs/first-hour.md: every command of it is run, in order, and what it prints is what stands
-// there.
+// there. So are those of docs/elastic.md about what is lent.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -39,7 +39,8 @@ std::vector<Step> steps_of(const std::string& page) {
 // Durations, rates and times of day differ, and with them the widths of columns; how often progress
 // is told depends on how long it takes.
 std::string comparable(const std::string& text) {
-  static const std::regex time(R"(\b\d+\.\d+s\b|\b\d+m\d\ds\b|\b\d\d:\d\d:\d\d\b|\b\d+ms\b)");
+  static const std::regex time(
+      R"((\b\d{4}-\d\d-\d\d[T ])?\b\d\d:\d\d(:\d\d)?\b|\b\d+\.\d+s\b|\b\d+m\d\ds\b|\b\d+ms\b)");
   static const std::regex size(R"(\b\d+(\.\d)? [KMG]iB\b)");
   static const std::regex percent(R"(\b\d+%)");
   std::istringstream lines(text);
@@ -80,14 +81,12 @@ std::vector<std::string> outputs_of(const std::string& told, std::size_t count) 
   return outputs;
 }
 
-TEST(FirstHour, PrintsWhatThePageSays) {
-  const auto steps = steps_of(HOLON_SOURCE_DIR "/docs/first-hour.md");
-  ASSERT_GE(steps.size(), 30u);
-  Sandbox sandbox;
+// Runs the steps in one shell, with this holon in its path, and expects what they print.
+void expect_steps(Sandbox& sandbox, const std::vector<Step>& steps) {
   auto& environment = sandbox.environment();
   environment["PATH"] =
       std::filesystem::path(HOLON_BINARY).parent_path().string() + ":" + environment["PATH"];
-  const auto script = sandbox.write_file("hour.sh", script_of(steps));
+  const auto script = sandbox.write_file("page.sh", script_of(steps));
   Process process({"/bin/sh", "-c", "exec /bin/sh " + script + " 2>&1"}, environment,
                   sandbox.folder());
   process.close_input();
@@ -96,6 +95,22 @@ TEST(FirstHour, PrintsWhatThePageSays) {
   for (std::size_t i = 0; i < steps.size(); ++i)
     EXPECT_EQ(comparable(outputs[i]), comparable(steps[i].output))
         << "step " << i << ": " << steps[i].command;
+}
+
+TEST(FirstHour, PrintsWhatThePageSays) {
+  const auto steps = steps_of(HOLON_SOURCE_DIR "/docs/first-hour.md");
+  ASSERT_GE(steps.size(), 30u);
+  Sandbox sandbox;
+  expect_steps(sandbox, steps);
+}
+
+TEST(ANightForAColleague, PrintsWhatThePageSays) {
+  const auto steps = steps_of(HOLON_SOURCE_DIR "/docs/elastic.md");
+  ASSERT_GE(steps.size(), 7u);
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=8"});
+  expect_steps(sandbox, steps);
+  EXPECT_EQ(sandbox.json({"doctor", "--tree"})["holds"], true);
 }
 
 }  // namespace

@@ -258,6 +258,26 @@ TEST(Nesting, FourLevelsDeepItStillWorks) {
   EXPECT_EQ(sandbox.json({"-i", at, "uptime"})["path"], "/1/1/1/1");
 }
 
+// Others share the node as long as some of it is lent, and then it is the child's alone again.
+TEST(Nesting, AChildLendsCoresOfANodeThatItHasForItself) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=2/core=4"});
+  const std::string a = "/" + trimmed(sandbox.ok({"alloc", "--bg", "-N", "1", "--exclusive"}));
+  sandbox.ok({"-i", a, "grant", "lend", "-n", "3", "--until", "+1h"});
+  sandbox.ok({"run", "-n", "7", "-t", "10m", "true"});
+  const auto lent = sandbox.json({"grant", "-i", a});
+  EXPECT_EQ(lent["held"][1]["state"], "lent") << lent.dump(1);
+  EXPECT_EQ(lent["held"][1]["cores"], 3);
+  sandbox.ok({"-i", a, "grant", "recall"});
+  sandbox.ok({"-i", a, "run", "-n", "4", "true"});
+  EXPECT_NE(sandbox.run({"run", "--now", "y", "-n", "5", "true"}).code, 0);
+  const auto history = sandbox.ok({"grant", "history", "-i", a});
+  EXPECT_THAT(history, HasSubstr("lent "));
+  EXPECT_THAT(history, HasSubstr(" wants "));
+  EXPECT_THAT(history, HasSubstr(" are back"));
+  expect_sound_tree(sandbox, 6);
+}
+
 // As docs/elastic.md has it.
 TEST(Nesting, AChildGetsMoreByHandAndIsToGiveItBack) {
   Sandbox sandbox;

@@ -330,6 +330,23 @@ TEST_F(FirstSixty, HaveChildrenThatAreFencedAndThatAreBackInTime) {
   EXPECT_GT(recalled, 2 * fenced);
 }
 
+TEST_F(FirstSixty, HaveChildrenThatLendWhatTheyOwnAndHaveItBack) {
+  std::uint64_t lent = 0, used = 0, wanted = 0, killed = 0, back = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto& outcome = outcome_of(seed);
+    lent += lines_with(outcome, " lends ");
+    used += lines_with(outcome, ": loan of ");
+    wanted += lines_with(outcome, " is to have back what it has lent");
+    killed += lines_with(outcome, "has lent, and what runs there ends");
+    back += lines_with(outcome, ": a loan is back");
+  }
+  EXPECT_GT(lent, 20u);
+  EXPECT_GT(used, 10u);
+  EXPECT_GT(wanted, 3u);
+  EXPECT_GT(killed, 1u);
+  EXPECT_GT(back, 5u);
+}
+
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
 
 // From the seed on that has found the fault, and then from the first one on. What is found there is

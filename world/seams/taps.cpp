@@ -44,6 +44,19 @@ std::optional<msg::GrantMessage> fenced_later(const Envelope& message) {
   return told;
 }
 
+// False: it is about no loan.
+bool make_loan_longer(std::string& payload) {
+  constexpr Duration kLonger = 10'000;
+  auto told = *transport::unpack<msg::GrantMessage>(payload);
+  auto what = *instance::parse_message(told.message, 0);
+  auto* const release = std::get_if<holdings::Release>(&what);
+  if (release == nullptr || release->back_at == kTimeMax) return false;
+  release->back_at += kLonger;
+  told.message = instance::text_of(what, 0);
+  payload = transport::pack(told);
+  return true;
+}
+
 }  // namespace
 
 // The content of a message, for the history.
@@ -200,6 +213,11 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     return false;
   }
   if (message.topic == "grant") tap_grant(link, up, message.payload);
+  if (message.topic == "grant" && machine_.planted(Plant::long_loan) &&
+      make_loan_longer(message.payload)) {
+    machine_.history.note("PLANT: {} lends for longer", link->client->name());
+    bytes = transport::encode(message);
+  }
   if (message.topic == "grant" && machine_.planted(Plant::ignored_fence) && is_fence(message)) {
     machine_.history.note("PLANT: {} hears of no fence", link->client->name());
     return false;

@@ -114,6 +114,25 @@ bool add_extra(Task::Units& cores, Task::Units& gpus, const Instance& owner) {
   return true;
 }
 
+// Does a child, of which this task is the broker or an agent, lend the unit, by the word of the one
+// above? Nobody contradicts where that one is dead.
+template <class Unit>
+bool is_lent(const Task& task, const Unit& unit, const Instance& owner) {
+  if (task.instance == nullptr && task.child_agent == nullptr) return false;
+  const auto slash = task.path.rfind('/');
+  const std::string above = slash == 0 ? "/" : task.path.substr(0, slash);
+  const Instance* at = &owner;
+  while (at != nullptr && at->path() != above) at = at->above();
+  if (at == nullptr || at->core() == nullptr) return at != nullptr;
+  const auto& graph = at->core()->store->graph();
+  resource::Allocation lent;
+  for (const auto& loan : at->core()->jobs.lent_by(number_of(task.path)))
+    for (const auto v : loan.vertices) lent.shares.push_back({graph[v].uniq_id, 1, true});
+  Task::Units cores, gpus;
+  add_units(cores, gpus, instance::nodes_of(graph, lent));
+  return cores.contains(unit) || gpus.contains(unit);
+}
+
 bool has_all(const Task::Units& outer, const Task::Units& inner) {
   return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
 }
@@ -252,7 +271,7 @@ void Tasks::check_units(const Task& task, const Instance& owner) {
     for (const auto& [what, its, others] : {std::tuple("core", &task.cores, &other->cores),
                                             std::tuple("GPU", &task.gpus, &other->gpus)})
       for (const auto& unit : *its)
-        if (others->contains(unit))
+        if (others->contains(unit) && !is_lent(task, unit, owner) && !is_lent(*other, unit, owner))
           return machine_.history.violation("{} {} of {} is used by {} and by {}", what,
                                             unit.second, unit.first, other->path, task.path);
   }

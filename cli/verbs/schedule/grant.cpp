@@ -136,10 +136,13 @@ struct RecallArgs {
 
 int verb_grant_recall(Invocation& call) {
   RecallArgs args;
-  Parser parser("grant recall", "take back what a child has beyond its own");
-  parser.required("CHILD", args.child, "the job that the child is: 3, /3")
+  Parser parser("grant recall", "take back what a child has beyond its own, or what was lent");
+  parser
+      .positional("CHILD", args.child,
+                  "the job that the child is: 3, /3; unless given: what this instance has lent of "
+                  "its own to the one above")
       .option("--id", number_up_to(INT64_MAX, args.grant), "ID",
-              "only what this grant holds; all of them unless given")
+              "only what this grant holds, or this job named lend; all of them unless given")
       .option(
           "--by",
           [&args](const std::string& word) -> Status {
@@ -155,26 +158,35 @@ int verb_grant_recall(Invocation& call) {
       .group("Options")
       .instance(call)
       .note(
-          "The child places nothing there from now on. A job that is ended has failed with the "
+          "The child, or the instance above, places nothing there from now on. A job that is ended "
+          "has failed with the "
           "loss of its node: with --requeue it runs again.")
       .example("holon grant recall /3", "it comes back as what runs there ends")
-      .example("holon grant recall /3 --by +10m --mode kill", "in ten minutes at the latest");
+      .example("holon grant recall /3 --by +10m --mode kill", "in ten minutes at the latest")
+      .example("holon grant recall", "what this instance has lent comes back before its time");
   if (const auto code = parser.parse(call)) return *code;
   if (args.mode != "drain" && args.mode != "kill")
     return report(
         call, "grant recall",
         {Errc::invalid_argument,
          fmt::format("'{}' is no mode; accepted are drain and kill", args.mode), "--mode"});
-  auto selected = connect_to_job(call, args.child);
-  if (!selected) return report(call, "grant recall", selected.error());
   msg::GrantRecall recall;
-  recall.child = selected->id;
   recall.grant = static_cast<std::uint64_t>(args.grant);
   recall.notice = args.notice;
   recall.kill = args.mode == "kill";
   recall.reason = args.reason.empty() ? "holon grant recall" : args.reason;
-  const auto done = selected->client.recall_grant(recall);
-  return done ? static_cast<int>(kOk) : report(call, "grant recall", done.error());
+  const auto send = [&](Client& client) {
+    const auto done = client.recall_grant(recall);
+    return done ? static_cast<int>(kOk) : report(call, "grant recall", done.error());
+  };
+  if (args.child.empty()) {
+    auto client = connect_to_instance(call);
+    return client ? send(*client) : report(call, "grant recall", client.error());
+  }
+  auto selected = connect_to_job(call, args.child);
+  if (!selected) return report(call, "grant recall", selected.error());
+  recall.child = selected->id;
+  return send(selected->client);
 }
 
 }  // namespace
@@ -185,7 +197,10 @@ int verb_grant(Invocation& call) {
        verb_grant_show},
       {"ask", "ask the instance above for more cores, GPUs and nodes", Group::work, verb_grant_ask},
       {"release", "give back what is beyond the instance's own", Group::work, verb_grant_release},
-      {"recall", "take back what a child has beyond its own", Group::work, verb_grant_recall},
+      {"lend", "lend idle cores and GPUs of its own to the instance above", Group::work,
+       verb_grant_lend},
+      {"recall", "take back what a child has beyond its own, or what was lent", Group::work,
+       verb_grant_recall},
       {"wait", "wait until what an instance has changes", Group::work, verb_grant_wait},
       {"explain", "what more would let a waiting job start, and when it could come", Group::look,
        verb_grant_explain},
@@ -196,13 +211,14 @@ int verb_grant(Invocation& call) {
       !call.args.empty() && (call.args.front() == "--help" || call.args.front() == "-h");
   if (!call.as_man_page && call.pages == nullptr && !has_verb && !asks_for_help)
     call.args.insert(call.args.begin(), "show");
-  return run_group({"grant",
-                    "show, ask, release, recall, ...: what an instance has from the one above",
-                    kVerbs,
-                    {{"holon grant", "what this instance has"},
-                     {"holon grant ask -n 2 -t 10m", "two more cores, for ten minutes"},
-                     {"holon grant release", "they go back before"}}},
-                   call);
+  return run_group(
+      {"grant",
+       "show, ask, release, lend, recall, ...: what an instance has from the one above",
+       kVerbs,
+       {{"holon grant", "what this instance has"},
+        {"holon grant ask -n 2 -t 10m", "two more cores, for ten minutes"},
+        {"holon grant release", "they go back before"}}},
+      call);
 }
 
 }  // namespace holon::cli

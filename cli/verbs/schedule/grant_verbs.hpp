@@ -5,6 +5,7 @@
 namespace holon::cli {
 
 int verb_grant(Invocation& call);
+int verb_grant_lend(Invocation& call);
 
 // What has moved, and what could.
 int verb_grant_show(Invocation& call);

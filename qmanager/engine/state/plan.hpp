@@ -42,6 +42,7 @@ struct Plan {
   std::experimental::propagate_const<std::unique_ptr<Machine>> machine;
   Shared<ByTime> running;       // jobs by planned end
   Shared<ByTime> reservations;  // jobs by planned start
+  Shared<ByTime> lent;          // running jobs by when they have back what they lend
   // Jobs that are to have a reservation which no pass has needed yet, in the order in which they
   // get them.
   std::vector<JobId> entitled;
@@ -51,7 +52,7 @@ struct Plan {
   std::unordered_map<ShapeId, Obstacle> obstacles;
 
   Plan fork() const {
-    return {machine->clone(), running, reservations, entitled, epoch, version, shapes, obstacles};
+    return {machine->clone(), running, reservations, lent, entitled, epoch, version, shapes, obstacles};
   }
   // Ticks that a job of this length has from `begin` on; kTimeMax: until the horizon.
   Duration ticks(Duration length, Time begin) const {

@@ -52,7 +52,9 @@ TEST(GrantCodec, ReadsEachMessageAsItWasWritten) {
                                        h::Welcome{3},
                                        h::Promise{1, kTimeMax},
                                        h::No{1, "why", "help"},
-                                       h::No{2, "why", "", true}};
+                                       h::No{2, "why", "", true},
+                                       h::Fenced{9, "silent", units("0"), units("4")},
+                                       h::Reclaim{3, units("1"), 520, h::RecallMode::kill, "now"}};
   for (const h::Message& message : all) {
     const auto read = parse_message(text_of(message, 0), 0);
     ASSERT_TRUE(read) << name_of(message) << ": " << read.error().what;
@@ -90,6 +92,8 @@ TEST(GrantCodec, EntriesThatWereWrittenMakeTheSameBook) {
       he::Returned{child, h::Release{4, 1, units("4-7"), kTimeMax, 0}},
       he::Gone{child, units("4-7")},
       he::Leased{child, h::Lease{5, 90}},
+      he::Returned{child, h::Release{6, 2, units("3"), 700, 0}},
+      he::Reclaimed{child, h::Reclaim{7, units("3"), 50, h::RecallMode::kill, "z"}},
       he::Raised{child, 5, "silent", units("1-2")},
       he::Gone{child, units("1-2")},
       he::Raised{child, 9, "beyond reach"},

@@ -110,8 +110,9 @@ TEST_F(GraphPortions, TasksWithoutALimitKeepTheDefaultThatTheyWereTakenWith) {
     std::size_t with_default = 0;
     for (const auto& [id, job] : jobs().active()) {
       const bool has_own = job.submission->limit >= 100'000 && job.submission->limit < 3'000'000;
-      if (!has_own) EXPECT_EQ(job.submission->limit, 3'600'000) << when << ": " << id.value();
-      with_default += !has_own;
+      if (has_own) continue;
+      EXPECT_EQ(job.submission->limit, 3'600'000) << when << ": " << id.value();
+      ++with_default;
     }
     EXPECT_GT(with_default, kTasks / 2) << when;
   };
