@@ -117,30 +117,32 @@ void Details::ask_for(const std::string& path, Known& known) {
   known.record = transport::pack(gathered->job);
   gathered->path = path;
   gathered->instance = instance_of(path);
-  observer_.ask<msg::JobInfoReply>("job.info", msg::JobInfoRequest{gathered->job.id},
-                                   gathered->instance,
-                                   [this, gathered](const Result<msg::JobInfoReply>& info) {
-                                     // An instance that has ended is not asked any more: the record
-                                     // is what is left.
-                                     if (info) {
-                                       gathered->job = info->job;
-                                       gathered->answer["life"] = life_of(info->eventlog);
-                                     }
-                                     ask_why(gathered);
-                                   });
+  observer_.ask<msg::JobInfoReply>(
+      "job.info", msg::JobInfoRequest{gathered->job.id}, gathered->instance,
+      [this, gathered, alive = std::weak_ptr(alive_)](const Result<msg::JobInfoReply>& info) {
+        if (alive.expired()) return;
+        // An instance that has ended is not asked any more: the record
+        // is what is left.
+        if (info) {
+          gathered->job = info->job;
+          gathered->answer["life"] = life_of(info->eventlog);
+        }
+        ask_why(gathered);
+      });
 }
 
 void Details::ask_why(const std::shared_ptr<Gathered>& gathered) {
   if (!is_waiting(gathered->job)) return ask_output(gathered);
   msg::ExplainRequest request;
   request.ids = {gathered->job.id};
-  observer_.ask<msg::ExplainReply>("explain", request, gathered->instance,
-                                   [this, gathered](const Result<msg::ExplainReply>& reply) {
-                                     if (reply && !reply->jobs.empty())
-                                       gathered->answer["why"] =
-                                           parsed(transport::to_json(reply->jobs.front()));
-                                     ask_output(gathered);
-                                   });
+  observer_.ask<msg::ExplainReply>(
+      "explain", request, gathered->instance,
+      [this, gathered, alive = std::weak_ptr(alive_)](const Result<msg::ExplainReply>& reply) {
+        if (alive.expired()) return;
+        if (reply && !reply->jobs.empty())
+          gathered->answer["why"] = parsed(transport::to_json(reply->jobs.front()));
+        ask_output(gathered);
+      });
 }
 
 // A file of one's own is read from its end; otherwise the instance is asked, which begins at the
@@ -161,7 +163,10 @@ void Details::ask_output(const std::shared_ptr<Gathered>& gathered) {
         // What a running job has not written yet is not waited for.
         return gathered->output.size() < kTail && is_over(gathered->job);
       },
-      [this, gathered](const Status&) { finish(*gathered); }, 2'000);
+      [this, gathered, alive = std::weak_ptr(alive_)](const Status&) {
+        if (!alive.expired()) finish(*gathered);
+      },
+      2'000);
 }
 
 void Details::finish(Gathered& gathered) {
@@ -200,7 +205,9 @@ void Details::ask_for_lines() {
 
 void Details::collect_line(const std::string& path) {
   const auto* const job = model_.job(path);
-  if (job == nullptr) return;
+  const auto* const instance = model_.find(instance_of(path));
+  // One that does not answer would keep the others waiting.
+  if (job == nullptr || instance == nullptr || instance->node.health == "unreachable") return;
   struct Written {
     std::string errors, output;
   };
@@ -212,7 +219,8 @@ void Details::collect_line(const std::string& path) {
         (chunk.error ? written->errors : written->output) += chunk.data;
         return written->errors.size() + written->output.size() <= kMostOfAJob;
       },
-      [this, written, path](const Status&) {
+      [this, written, path, alive = std::weak_ptr(alive_)](const Status&) {
+        if (alive.expired()) return;
         --lines_open_;
         std::string line;
         // The end of more than that was not seen.

@@ -57,6 +57,7 @@ class Details {
   std::deque<std::string> lines_wanted_;           // of these jobs, which are still to be asked for
   std::size_t lines_open_ = 0;                     // that are being asked for
   std::map<std::string, Known> known_;             // by path
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // false: answers are too late
 };
 
 }  // namespace holon::web

@@ -149,6 +149,16 @@ std::map<std::string, std::string> last_lines_of(const Jobs& jobs, const Written
   return lines;
 }
 
+// Will the instance at `path` say what its jobs wrote? One that is over is asked for by its
+// parent; a living one that does not answer would be waited for without end.
+bool will_say(client::Client& client, const Jobs& jobs, const std::string& path) {
+  const auto is_it = [&path](const msg::JobRecord& job) { return job.path == path; };
+  const auto child = std::find_if(jobs.begin(), jobs.end(), is_it);
+  if (child != jobs.end() && web::is_over(*child)) return true;
+  client.set_path(path);
+  return client.status().has_value();
+}
+
 // What the instance of a job has of its output; nothing where that is more than a line is worth.
 Written asked_for(client::Client& client, const msg::JobRecord& job) {
   Written written;
@@ -190,8 +200,12 @@ Result<Shown> ask_instance(client::Client& client, const msg::JobFilter& filter)
   if (const auto resources = client.resources()) shown.hosts = web::hosts_of(*resources);
   if (shown.node) shown.machine = {shown.node->nodes, shown.node->cores};
   const std::string at = client.path();
-  shown.last_lines =
-      last_lines_of(shown.jobs, [&](const auto& job) { return asked_for(client, job); });
+  std::map<std::string, bool> say;  // by instance
+  shown.last_lines = last_lines_of(shown.jobs, [&](const auto& job) {
+    const std::string path = web::instance_of(job.path);
+    if (!say.contains(path)) say[path] = will_say(client, shown.jobs, path);
+    return say[path] ? asked_for(client, job) : Written();
+  });
   client.set_path(at);
   return shown;
 }

@@ -118,13 +118,22 @@ void die_of(int signal) {
   sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-Error why_it_ended(Client& client, const Rising::Child& child) {
+// Were the children planted by the run that is waited for? Those of an earlier one have queues.
+bool is_new_tree(Client& client, const msg::TreeNode& here) {
+  if (here.planted.empty()) return true;
+  const auto first = client.record(here.planted.front());
+  return first && first->t_submit >= here.t_started;
+}
+
+Error why_it_ended(Client& client, const Rising::Child& child, bool is_new) {
   client.set_path(child.instance);
   const auto record = client.record(child.job);
   const std::string why = record ? failure_of(*record) : record.error().what;
   return {Errc::system,
-          fmt::format("the child {} did not come up: {}; the tree is ended",
-                      below(child.instance, child.job), why.empty() ? "it ended" : why),
+          fmt::format("the child {} did not come up: {}; {}", below(child.instance, child.job),
+                      why.empty() ? "it ended" : why,
+                      is_new ? "the tree is ended"
+                             : "the others go on, as they did before; `holon shutdown` ends them"),
           {}};
 }
 
@@ -150,9 +159,10 @@ Status await_tree(Invocation& call, const std::string& uri, const std::string& s
   if (!client) return tl::unexpected(client.error());
   const auto here = client->status();
   if (!here) return tl::unexpected(here.error());
+  const bool is_new = is_new_tree(*client, *here);
   Rising rising(here->path, parsed->size());
   Client::SignalGuard guard = client->catch_signals([&](int signal) {
-    end_instance(uri, "holon start was told to end before the tree was up");
+    if (is_new) end_instance(uri, "holon start was told to end before the tree was up");
     guard.reset();
     die_of(signal);
   });
@@ -169,8 +179,8 @@ Status await_tree(Invocation& call, const std::string& uri, const std::string& s
         return rising.hear(path, part);
       });
   if (rising.failed()) {
-    auto why = why_it_ended(*client, *rising.failed());
-    end_instance(uri, why.what);
+    auto why = why_it_ended(*client, *rising.failed(), is_new);
+    if (is_new) end_instance(uri, why.what);
     return tl::unexpected(std::move(why));
   }
   if (!followed) return followed;
