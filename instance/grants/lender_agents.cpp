@@ -62,7 +62,9 @@ std::string Lender::what_was_lost(const ActiveJob& grant,
 }
 
 // All of the grant is wanted, what is on these nodes by force. What came with them goes as jobs
-// end, for another reason: what is asked back for one reason goes back together.
+// end, for another reason: what is asked back for one reason goes back together. That is said
+// first: a child asks its own children for the rest of a grant as hard as for what it has heard of
+// (wanted_above), and would end what runs on the others if it heard of the force first.
 std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
                                                const std::vector<resource::VertexId>& nodes,
                                                Wanted by_force) const {
@@ -80,7 +82,7 @@ std::vector<Lender::Wanted> Lender::from_nodes(const ActiveJob& grant,
     wanted.push_back({by_force.by, h::RecallMode::drain,
                       fmt::format("it came with {}", hosts.str()), std::move(rest)});
   by_force.units = std::move(there);
-  wanted.insert(wanted.begin(), std::move(by_force));
+  wanted.push_back(std::move(by_force));
   return wanted;
 }
 

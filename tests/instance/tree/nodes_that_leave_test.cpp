@@ -8,8 +8,8 @@
 namespace holon::instance {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::ask_for_nodes;
+using ::testing::ElementsAre;
 using testing::eventually;
 using ::testing::HasSubstr;
 using testing::JobOptions;
@@ -180,7 +180,18 @@ TEST_F(NodesThatAreLost, AndWhatIsLeftCanBeRecalled) {
 }
 
 // A child of the child has both nodes of one grant; one of them leaves.
-class NodesOfAGrandchild : public testing::WholeNodes {};
+class NodesOfAGrandchild : public testing::WholeNodes {
+ protected:
+  std::string history(const std::string& path) const {
+    const auto told =
+        live.call<msg::GrantHistory>("grant.history", msg::GrantHistoryRequest{}, path);
+    std::string text = "\n" + path + ":\n";
+    if (!told) return text + told.error().what;
+    for (const auto& event : told->events)
+      text += std::to_string(event.time) + " " + event.name + " " + event.entry + "\n";
+    return text;
+  }
+};
 
 TEST_F(NodesOfAGrandchild, LeaveOneByOne) {
   get(2);
@@ -197,7 +208,8 @@ TEST_F(NodesOfAGrandchild, LeaveOneByOne) {
   const std::size_t first = hosts[0].starts_with("far") ? 0 : 1, second = 1 - first;
   auto left = leave(hosts[first], true);
   EXPECT_EQ(live.wait_one(jobs[first], "/1/1").result, "FAILED");
-  ASSERT_TRUE(eventually([&] { return nodes_of("/1/1") == 2; })) << nodes_of("/1/1");
+  ASSERT_TRUE(eventually([&] { return nodes_of("/1/1") == 2; }))
+      << nodes_of("/1/1") << history("/1/1") << history("/1") << history("/");
   EXPECT_EQ(live.record(jobs[second], "/1/1").state, "RUN")
       << live.record(jobs[second], "/1/1").reason;
   live.release(hosts[second]);
