@@ -71,7 +71,7 @@ void Checks::books_of(const Instance& child, const Instance& parent) {
   tell_loans_of(child, link_to(above->grants.book(), job));
   const auto& up = link_to(below->grants.book(), holdings::kParent);
   // One that has lost its journal, and has not said hello, knows of nothing.
-  if (up.holdings.empty()) return;
+  if (!below->grants.has_begun()) return;
   if (up.epoch > 0 && !above->grants.book().links.contains(job))
     return machine_.history.violation("grants: {} is at epoch {}, and {} knows of nothing",
                                       child.path(), up.epoch, parent.path());
@@ -122,7 +122,7 @@ void Checks::journals_of_tree(const std::string& state_dir) {
 void Checks::graph_of(const Instance& child) {
   const auto* core = child.core();
   const auto& up = link_to(core->grants.book(), holdings::kParent);
-  if (up.holdings.empty()) return;
+  if (!core->grants.has_begun()) return;
   // What it has lent it plans with for when that is back.
   const holdings::Units mine = holdings::all_of(units_of(up), lent_on(up));
   const auto& graph = core->store->graph();

@@ -54,8 +54,7 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
     if (!broker) {
       if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
       close(options.socket);  // which no broker has taken over
-      return exit(broker.error().code == Errc::system ? instance::kTryAgain
-                                                      : instance::kCannotStart);
+      return exit(instance::code_of(broker.error(), options.start.grant));
     }
     broker_ = std::move(*broker);
     broker_->on_ready(std::move(on_ready));
@@ -365,10 +364,11 @@ void Instance::broker_ended(bool killed, int code) {
         begin_.state_dir,
         "UPDATE specs SET jobspec = replace(jobspec, '\"own\":true', '\"own\":false') "
         "WHERE jobspec LIKE '%\"own\":true%'");
+  if (!killed && code == instance::kAgainLater) code_ = instance::kExitAgainLater;
   if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
-                  code == instance::kCannotStart)) {
-    if (!ready_ || code == instance::kCannotStart) code_ = 1;
+                  code == instance::kCannotStart || code == instance::kAgainLater)) {
+    if (code != instance::kAgainLater && (!ready_ || code == instance::kCannotStart)) code_ = 1;
     return stop();
   }
   if (!killed && !ready_) {

@@ -30,10 +30,8 @@
 #include "instance/process/state_claim.hpp"
 #include "instance/process/watchdog.hpp"
 #include "instance/registry/registry.hpp"
-#include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/tracking/lineage.hpp"
-#include "launch/tracking/process.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 #include "transport/secret.hpp"
@@ -41,8 +39,6 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kExitTimeLimit = 124;          // its time limit ended the initial program
-constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
 constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;   // after the broker's end
 constexpr Duration kAskLook = 50;            // does the broker ask for another agent?
@@ -93,6 +89,7 @@ class Supervisor {
       on_refused(begun.error());
       code_ = kExitFailed;
       stop();
+      is_cut_short_ = begun.error().code == Errc::busy;
     }
     reactor_.run();
     registration_.end(wall_clock_ms());
@@ -100,7 +97,7 @@ class Supervisor {
       say("the starter has not ended within 10 s: the system has not ended a task of a user yet; "
           "both go when it has");
     launch::end_own_children();  // what tasks and programs have left behind
-    return code_;
+    return is_cut_short_ && options_.start.grant && only_a_place() ? kExitAgainLater : code_;
   }
 
  private:
@@ -191,6 +188,7 @@ class Supervisor {
     if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGXCPU)
       say(fmt::format("got SIG{}, a batch system's warning; the instance ends",
                       sigabbrev_np(signal)));
+    is_cut_short_ = is_cut_short_ || broker_.pid == 0;
     if (code_ == 0 && program_.pid <= 0) code_ = options_.start.background ? 0 : 128 + signal;
     stop();
   }
@@ -307,8 +305,9 @@ class Supervisor {
     kill_broker_.cancel();
     // Counted once, even if writing the stack took so long that the broker was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
-    if (ending_) return finish_agents();
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    is_cut_short_ = code == kAgainLater || (ending_ && code < 0);
+    if (ending_) return finish_agents();
     if (code == kTimeIsOver || code == kEndedInOrder) {
       // The broker ended before its agent was there. A child that only gives room to work has ended
       // as it was told to; a program that never ran has not.
@@ -317,7 +316,7 @@ class Supervisor {
       if (!up_ && !only_a_place()) code_ = timed_out_ ? kExitTimeLimit : kExitFailed;
       return stop();
     }
-    if (code == kCannotStart || (code == kTryAgain && !up_)) {
+    if (code == kCannotStart || code == kAgainLater || (code == kTryAgain && !up_)) {
       code_ = kExitFailed;
       return stop();
     }
@@ -566,7 +565,8 @@ class Supervisor {
   std::vector<std::unique_ptr<AgentProcess>> agents_;  // by rank
   CrashGuard broker_guard_;
   bool up_ = false, ending_ = false, own_group_ = false, timed_out_ = false;
-  bool hangs_ = false;  // this broker hangs, and was told to end
+  bool hangs_ = false;         // this broker hangs, and was told to end
+  bool is_cut_short_ = false;  // the broker has not ended in order, or the instance goes on
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;

@@ -18,6 +18,8 @@ namespace holon::instance {
 // Exit codes of `holon start`.
 inline constexpr int kExitFailed = 1;        // the instance could not start
 inline constexpr int kExitUsage = 2;         // the command line or a configuration is wrong
+inline constexpr int kExitGaveUp = 3;        // its broker or agent crashed again and again
+inline constexpr int kExitTimeLimit = 124;   // its time limit ended the initial program
 inline constexpr int kExitOneOfSeveral = 4;  // a task that would make an instance of its own
 
 // Runs the instance to its end; its directories exist, and the runtime directory is removed with

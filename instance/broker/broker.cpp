@@ -20,17 +20,10 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
-constexpr Duration kLostPatience = 5'000;   // for nodes that are away as the instance ends
-constexpr Duration kLastWords = 2'000;      // for clients to read their last answers
-constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
 constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
-
-constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
 
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
-constexpr const char* kEnding = "ending";  // in the journal: why this run was told to end
 constexpr Duration kLookAtFiles = 1'000;
 
 // Opens the journal to read where the disk takes no more; `trouble` then says why.
@@ -207,6 +200,7 @@ Status Broker::recall() {
   if (!grant) return tl::unexpected(grant.error());
   // A run that begins is another holder, also where it goes on from the journal of an earlier one.
   if (!fresh_) grant_ = grant->value_or(HeldGrant());
+  goes_on_ = options_.start.grant && meta_or(journal_, kGoesOn, "") == "1";
   return recall_invited_nodes();
 }
 
@@ -257,7 +251,7 @@ Status Broker::begin_child() {
   callbacks.denied = [this](const Error& error) {
     spdlog::error(fmt::format("the parent turned this instance away: {}", to_string(error)));
     if (phase_ == Phase::waiting_for_grant) return finish(kCannotStart);
-    end("it does not hold its grant any more");
+    end_unasked("it does not hold its grant any more");
   };
   callbacks.lost = [this] { await_parent(); };
   callbacks.request = [this](const transport::Request& request) { take_request(request); };
@@ -451,146 +445,6 @@ void Broker::tell_news() {
   for (const auto& item : news) spdlog::critical(item);
   if (news.empty() || !instance_) return;
   make_output_directory(instance_->identity.state_dir);
-}
-
-// ---- ending ----
-
-void Broker::end(const std::string& reason) {
-  begin_end("cancel", reason);
-}
-
-// Nobody has asked for such an end: the jobs of a root have failed, as if all of it had been
-// killed. Those of a child, which has no next start, are cancelled.
-void Broker::end_alone(const std::string& reason) {
-  alone_ = true;
-  begin_end(parent_ ? "cancel" : "node-failure", reason);
-}
-
-pid_t Broker::agent_beside() const {
-  return instance_ ? instance_->agents.beside_broker().pid() : 0;
-}
-
-void Broker::end_without_starter() {
-  end("the starter, which starts tasks as their users, has ended or was killed");
-}
-
-void Broker::begin_end(const std::string& type, const std::string& reason) {
-  if (!instance_) {
-    spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
-    end_reason_ = reason;
-    return finish(kCannotStart);
-  }
-  if (phase_ != Phase::up) return;
-  if (read_only_) {  // its agent is not heard: the supervisor ends the agent
-    end_reason_ = reason;
-    end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
-    return;
-  }
-  spdlog::info(fmt::format("the instance ends: {}", printable(reason)));
-  time_is_over_ = type == "timeout";
-  phase_ = Phase::draining;
-  end_reason_ = reason;
-  instance_->ending = true;
-  instance_->provisions.end();
-  if (!time_is_over_) journal_.set_meta(kEnding, reason);
-  // Only when the next broker would know it, too: a new instance in this one's place must not find
-  // both of them.
-  after_commit_.add([this] { say_ending(); });
-  instance_->jobs.pause_scheduling();
-  end_jobs(type, reason);
-  end_timer_ = reactor_.after(instance_->patience(), [this] { hurry(); });
-  lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
-}
-
-// A broker that crashes as its instance ends is followed by one that continues the end.
-void Broker::go_on_ending() {
-  const std::string reason = meta_or(journal_, kEnding, "");
-  if (reason.empty() || read_only_) return;
-  if (fresh_) return journal_.set_meta(kEnding, "");
-  begin_end("cancel", reason);
-}
-
-void Broker::say_ending() {
-  if (parent_ && instance_ && instance_->ending) parent_->say_ending();
-}
-
-// Ends running jobs. Queued ones stay in a root's journal for the next start on its state
-// directory; a child has no next start: its queued jobs end, some at a time, maybe a million.
-void Broker::end_jobs(const std::string& type, const std::string& reason) {
-  instance_->jobs.take_all(reactor_.now());
-  std::vector<JobId> running, queued;
-  // An array ends with its waiting tasks; in a root that may run again it does not end.
-  for (const auto& [id, job] : instance_->jobs.active()) {
-    const bool runs = job.life.state >= JobState::run && !is_array(job);
-    if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
-  }
-  const std::string note = fmt::format("its instance ended: {}", reason);
-  for (const JobId id : running) instance_->jobs.raise(id, type, note, reactor_.now());
-  if (!parent_ || queued.empty()) return;
-  ends_queued_ = true;
-  instance_->portions.add({},
-                          [this, note, next = std::make_shared<std::size_t>(0),
-                           ids = std::make_shared<const std::vector<JobId>>(std::move(queued))] {
-                            const std::size_t stop = std::min(ids->size(), *next + kEndedAtOnce);
-                            for (; *next < stop; ++*next)
-                              instance_->jobs.raise((*ids)[*next], "cancel", note, reactor_.now());
-                            ends_queued_ = stop < ids->size();
-                            return ends_queued_;
-                          });
-}
-
-void Broker::hurry() {
-  if (phase_ == Phase::up && hearing_) return let_lease_end();
-  if (phase_ != Phase::draining) return;
-  instance_->agents.kill_all_now();
-  end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
-}
-
-void Broker::drained() {
-  if (phase_ == Phase::draining) {
-    const bool nobody_will_say = nobody_starts_agents() && instance_->agents.none_connected();
-    const bool waits = instance_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
-    if (ends_queued_ || waits) return;
-    // A batch system may take its time, and so may the start of another agent beside the broker;
-    // hurry() bounds it. Nobody starts an agent where the supervisor is gone, or has given up.
-    const bool nobody_can_ask =
-        nobody_starts_agents() && !instance_->agents.beside_broker().connected();
-    if (instance_->provisions.is_ending() && !nobody_can_ask) return;
-    phase_ = Phase::flushing;
-    end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
-  }
-  // A parent that is away may be back in time.
-  if (parent_ && !parent_->all_sent()) return parent_->send_now();
-  const auto left = instance_->jobs.counts();
-  if (parent_ && left.pending + left.running == 0) parent_->say_told_all();
-  finish(kEndedInOrder);
-}
-
-// The answer to requests when this broker is over: nothing more is done, and an answer that needs a
-// commit would never come.
-Error Broker::last_word() const {
-  const char* what = ends_for_good_ ? "the instance ended: " : "its broker starts again: ";
-  return {Errc::disconnected, what + end_reason_, {}};
-}
-
-void Broker::finish(int code) {
-  if (std::exchange(phase_, Phase::over) == Phase::over) return;
-  if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
-  ends_for_good_ = code != kTryAgain && code != kBeginAgain;
-  if (service_) service_->close(last_word());
-  // Another broker follows one that cannot write: jobs run on for it.
-  if (instance_ && ends_for_good_) instance_->agents.shutdown();
-  gather_timer_.cancel();
-  // Commits what was done since the last commit, e.g. acknowledged records; the exit code reports a
-  // failure.
-  if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
-  end_timer_.cancel();
-  server_->take_leave(kLastWords, [this, code] {
-    if (const auto unread = server_->counters().unread; unread > 0)
-      spdlog::warn(
-          fmt::format("{} clients had not read their last answers when this broker left", unread));
-    on_end_(code);
-  });
 }
 
 }  // namespace holon::instance

@@ -141,6 +141,9 @@ class Broker {
   void watch_lease(Time end);
   bool is_lease_over() const;
   bool is_lease_over_above() const;
+  bool has_next_start() const;
+  void end_unasked(const std::string& reason);
+  std::string told_to_stop() const;
   void end_with_lease();
   void let_lease_end();
   void move_walltime(Time end);
@@ -208,6 +211,9 @@ class Broker {
   bool is_ready_ = false;
   bool time_is_over_ = false;  // the reason of the end
   bool is_told_ = false;       // by a signal, to end
+  bool goes_on_ = false;       // a child that its instance above starts again from its journal
+  bool ends_for_good_above_ = false;  // it does not: the job that is this child was cancelled
+  bool keeps_queue_ = false;          // in the end that has begun
   bool waited_for_lost_ = false;
   bool ends_for_good_ = false;  // no other broker follows
   bool fresh_ = true;
@@ -215,7 +221,7 @@ class Broker {
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      hearing_, files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
+      hearing_, hearing_end_, files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
 };
 
 }  // namespace holon::instance

@@ -4,6 +4,7 @@
 
 #include "instance/basics/exit_codes.hpp"
 #include "instance/broker/broker.hpp"
+#include "instance/journal/schema.hpp"
 
 namespace holon::instance {
 namespace {
@@ -23,14 +24,17 @@ constexpr Duration kToHearParent = 2'000;
 // The parent may be gone for good, even before it was ever reached.
 void Broker::await_parent() {
   if (config_.orphan_timeout > 0)
-    orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
+    orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end_unasked("its parent is gone"); });
 }
 
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease, grant.elastic, grant.moved_by,
-                         grant.moved_by_operator};
+                         grant.moved_by_operator, grant.for_good};
+  goes_on_ = grant.goes_on;
+  ends_for_good_above_ = grant.for_good;
+  if (goes_on_) journal_.set_meta(kGoesOn, "1");
   if (instance_) {
     instance_->identity.patience = grant.patience;
     // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
@@ -91,15 +95,6 @@ bool Broker::is_lease_over_above() const {
   return instance_->identity.lease_end <= saturating_add(reactor_.now(), kTransit);
 }
 
-void Broker::end_by_signal() {
-  is_told_ = true;
-  if (is_lease_over_above()) return end_with_lease();
-  const bool cut_off = parent_ && !parent_->is_up();
-  if (cut_off) return end("the instance above was gone, and it was told to stop");
-  if (!parent_ || !instance_) return end("it was told to stop");
-  end(fmt::format("job {} was told to stop; its record says why", instance_->identity.path));
-}
-
 // The jobs that ended in time have their own ends, not the lease's: what was sent about them is
 // heard first. The lease may be moved meanwhile, which cancels this (watch_lease).
 void Broker::end_with_lease() {
@@ -114,6 +109,7 @@ void Broker::let_lease_end() {
 }
 
 void Broker::move_lease(const msg::Lease& told) {
+  ends_for_good_above_ = told.for_good;
   const Time end = end_of_lease(told);
   keep_lease(told, end);
   instance_->set_end_mover({told.moved_by, told.moved_by_operator});

@@ -42,7 +42,7 @@ Time earlier_of(const std::optional<Time>& a, Time b) {
 
 // The first word about a grant that moves: what the instance has had from the start is its own.
 bool Borrower::begin(Time now) {
-  if (!uses_.book.up().holdings.empty()) return true;
+  if (uses_.book.has_begun()) return true;
   const auto own = units_in(uses_.store.graph());
   return uses_.book.write(he::Granted{own, kTimeMax}, now).has_value();
 }
@@ -59,7 +59,7 @@ bool Borrower::leaves(const h::Holding& holding) const {
 }
 
 void Borrower::restore() {
-  is_up_to_date_ = uses_.book.up().holdings.empty();  // nothing has ever been asked for
+  is_up_to_date_ = !uses_.book.has_begun();  // nothing has ever been asked for
   for (const h::Holding& holding : uses_.book.up().holdings) {
     if (leaves(holding)) drain(holding.units);
     if (holding.until == kTimeMax) continue;
@@ -80,8 +80,8 @@ void Borrower::connected() {
   next_pulse_ = 0;
   // What an earlier broker was promised is told again before the welcome, if it still is.
   std::erase_if(promised_, [](const auto& one) { return one.second.ask.op == 0; });
-  if (!uses_.book.up().holdings.empty()) is_up_to_date_ = false;
-  if (uses_.book.up().holdings.empty() && asked_.empty() && promised_.empty()) return;
+  if (uses_.book.has_begun()) is_up_to_date_ = false;
+  if (!uses_.book.has_begun() && asked_.empty() && promised_.empty()) return;
   uses_.after_commit.add([this] {
     for (const h::Sent& sent : h::hello(uses_.book.book()).sent) send_(sent.message);
     for (const auto& [op, asked] : asked_) send_(asked.ask);

@@ -88,6 +88,8 @@ class Grants {
   void is_over(const msg::JobRecord& record, Time now) { lender_.is_over(record, now); }
   std::optional<Time> turn(Time now);
   const holdings::Book& book() const { return book_.book(); }
+  // Is what this instance has from above written down in it?
+  bool has_begun() const { return book_.has_begun(); }
   // Counts the changes of what this instance holds; 0: nothing has changed.
   std::uint64_t epoch() const { return book_.up().epoch; }
 

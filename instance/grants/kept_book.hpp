@@ -24,6 +24,8 @@ class KeptBook {
   Status load();
   const holdings::Book& book() const { return book_; }
   const holdings::Link& up() const { return link_to(book_, holdings::kParent); }
+  // Is what the instance has from above written down? One that has lent all of it holds nothing.
+  bool has_begun() const { return book_.links.contains(holdings::kParent); }
   // Writes the entries of a turn. Errors: protocol: one cannot follow; nothing is changed then.
   Status write(const holdings::Turn& turn, Time now);
   Status write(holdings::Entry entry, Time now) { return write({{std::move(entry)}, {}, {}}, now); }

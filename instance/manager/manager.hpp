@@ -190,7 +190,12 @@ class JobManager {
   // belong to one user, who may name any group.
   std::function<const std::vector<std::string>&(const std::string& user)> groups_of;
   const PassTimes& pass_times() const { return passes_; }
-  void pause_scheduling() { paused_ = true; }  // for good: the instance ends
+  // For good: the instance ends. `keeps_queue`: there is a next start, and what failed with this
+  // instance may run again there.
+  void pause_scheduling(bool keeps_queue) {
+    paused_ = true;
+    keeps_queue_ = keeps_queue;
+  }
   void resources_changed();
   // The scheduler's state was changed: the next turn makes a pass.
   void look_again() { dirty_ = true; }
@@ -567,6 +572,7 @@ class JobManager {
   JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
+  bool keeps_queue_ = false;           // once it is paused
   bool recovering_ = false;            // the scheduler has not been told of pending jobs yet
   std::uint8_t passes_left_out_ = 0;   // in a row, while dependencies are settled
   std::uint16_t budget_ = kFirstPass;  // of the next pass

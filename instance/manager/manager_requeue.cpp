@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "instance/basics/exit_codes.hpp"
 #include "instance/manager/manager.hpp"
 
 namespace holon::instance {
@@ -27,6 +28,13 @@ bool is_node_loss(const Lifecycle& life) {
   return life.exception == "node-failure" || life.exception == "orphaned";
 }
 
+// A child that goes on has not failed by itself where it was killed, or where it says so.
+bool has_a_next_start(const Lifecycle& life) {
+  constexpr int kBySignal = 128;
+  const int code = exit_code_of(life);
+  return life.finished && life.exception.empty() && (code > kBySignal || code == kExitAgainLater);
+}
+
 // Did the job's own exit code end it?
 bool has_own_code(const Lifecycle& life) {
   return life.finished &&
@@ -38,13 +46,12 @@ bool has_own_code(const Lifecycle& life) {
 bool JobManager::runs_again(const ActiveJob& job) const {
   const SchedulingOptions& wishes = job.submission->wishes;
   const Lifecycle& life = job.life;
-  // A root that ends keeps what waits for its next start; a child has none.
-  if (paused_ && path_ != "/") return false;
+  if (paused_ && !keeps_queue_) return false;
   if (life.cancelled || !life.freed) return false;
   if (has_given_place(life) && life.preemption.requeue) return true;
   if (life.exception == "preempt" || life.retries - life.preemptions >= wishes.requeue)
     return false;
-  if (is_node_loss(life)) return true;
+  if (is_node_loss(life) || (wishes.goes_on && has_a_next_start(life))) return true;
   const int code = exit_code_of(life);
   return has_own_code(life) && code > 0 &&
          wishes.retry_on.contains(static_cast<std::uint64_t>(code));
@@ -54,7 +61,7 @@ void JobManager::requeue(ActiveJob& job, Time now) {
   const Lifecycle& life = job.life;
   const bool preempted = has_given_place(life) && life.preemption.requeue;
   // What goes on was lost with an agent or with all of this instance, and did not fail by itself.
-  const bool at_once = preempted || job.submission->wishes.goes_on;
+  const bool at_once = preempted || (job.submission->wishes.goes_on && is_node_loss(life));
   const Duration wait = at_once ? 0 : back_off(life.retries - life.preemptions + 1);
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},

@@ -252,6 +252,8 @@ Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
   grant.patience = patience();
   grant.moved_by = lease.moved_by;
   grant.moved_by_operator = lease.moved_by_operator;
+  grant.goes_on = job.submission->wishes.goes_on;
+  grant.for_good = lease.for_good;
   return grant;
 }
 
@@ -267,8 +269,18 @@ msg::Lease Instance::lease_of(const ActiveJob& job) const {
   const std::int64_t elastic = updates == nullptr ? -1 : updates->elastic.value_or(-1);
   const Time end = job.life.expiration;
   const EndMover mover = jobs.end_mover_of(job);
-  return {end == 0 ? 0 : std::max<Duration>(1, end - clock.now()), end, elastic, mover.path,
-          mover.by_operator};
+  return {end == 0 ? 0 : std::max<Duration>(1, end - clock.now()),
+          end,
+          elastic,
+          mover.path,
+          mover.by_operator,
+          job.submission->wishes.goes_on && job.life.cancelled};
+}
+
+// A child that goes on hears in time whether the signal is its last end.
+void Instance::kill_tasks(const ActiveJob& job) {
+  if (const msg::Lease lease = lease_of(job); lease.for_good) children.tell_lease(job.id, lease);
+  agents.kill_tasks(job);
 }
 
 Provisions::Settings Instance::provision_settings() const {

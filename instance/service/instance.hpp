@@ -77,7 +77,7 @@ class Instance final : public Outside {
   Duration patience() const;
 
   void start_tasks(const ActiveJob& job) override { agents.start_tasks(job); }
-  void kill_tasks(const ActiveJob& job) override { agents.kill_tasks(job); }
+  void kill_tasks(const ActiveJob& job) override;
   void happened(JobId job, const Event& event) override;
   void changed(const ActiveJob& job) override;
   void ended(const msg::JobRecord& record) override;

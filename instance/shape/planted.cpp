@@ -111,11 +111,12 @@ Status Planted::recall() {
   return {};
 }
 
-// A child that was cancelled ends, also where its instance was killed before it had ended.
+// A child that was cancelled, or whose time was over, ends, also where its instance was killed
+// before it had ended.
 bool Planted::is_any_left() const {
   return std::any_of(children_.begin(), children_.end(), [this](JobId id) {
     const ActiveJob* const job = uses_.jobs.find(id);
-    return job != nullptr && !job->life.cancelled;
+    return job != nullptr && !job->life.cancelled && job->life.exception != "timeout";
   });
 }
 

@@ -133,6 +133,13 @@ TEST_F(Seeds, AFenceMayTakeAWholeNode) {
   EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
 }
 
+// A child lent the last core that it had, in several loans while the one above was away, and took
+// the empty book for one that had not begun: what was lent was its own once more.
+TEST_F(Seeds, AChildLendsMoreWhileWhatItHasLentIsOnItsWay) {
+  const auto outcome = run(996404, Plant::none, 11);
+  EXPECT_EQ(outcome.violation, "") << last_lines(outcome);
+}
+
 // These were failures of a tree that was given up: a broker that died before its run had resources,
 // and nodes that came and left meanwhile.
 TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {

@@ -151,6 +151,10 @@ Status OwnLoans::owns(const msg::GrantLend& what) const {
   for (const h::Holding& holding : uses_.book.up().holdings)
     if (holding.source == h::Source::owned && holding.state == h::State::held)
       own = h::all_of(own, holding.units);
+  // What another loan is to take, once the instance above answers, is its own no more.
+  for (const JobId id : jobs_that_hold())
+    if (const auto& held = uses_.jobs.find(id)->allocation)
+      if (const auto its = instance::units_of(uses_.store.graph(), *held)) own = without(own, *its);
   const UnitCounts has = count(uses_.store.graph(), own);
   const auto refuse = [](std::int64_t wanted, std::int64_t owned, std::int64_t most,
                          const std::string& type) {

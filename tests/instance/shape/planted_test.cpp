@@ -179,18 +179,88 @@ TEST_F(Planted, AfterAKillOfEverythingTheSameChildrenGoOnWithTheirQueues) {
   EXPECT_EQ(live.record(waits, "/1/1").result, "COMPLETED") << "so the instance above has it";
 }
 
-// Its broker ends in order then, and so do its children, as far as they come.
-TEST_F(Planted, AfterTheEndOfItsSupervisorTheTreeIsWholeAgain) {
+// A job that fills the leaf and may run again, and one that waits for it.
+struct Work {
+  std::uint64_t runs = 0, waits = 0;
+};
+
+Work work_in(const Live& live, const std::string& leaf, const std::string& gate) {
+  testing::JobOptions again;
+  again.system = R"({"holon": {"requeue": 5}})";
+  Work work;
+  work.runs = live.job(live.gated(gate), again, leaf);
+  live.when_running(work.runs, leaf);
+  work.waits = live.job({"/bin/true"}, {}, leaf);
+  return work;
+}
+
+void expect_done(const Live& live, const Work& work, const std::string& leaf,
+                 const std::string& gate) {
+  live.when_running(work.runs, leaf);
+  live.release(gate);
+  EXPECT_EQ(live.wait_one(work.runs, leaf).result, "COMPLETED") << leaf << ": it runs again";
+  EXPECT_EQ(live.wait_one(work.waits, leaf).result, "COMPLETED") << leaf << ": what waited goes on";
+}
+
+// Brokers and children see each other go, and end as far as they come: that is no end for good.
+class PlantedUnderKills : public Planted,
+                          public ::testing::WithParamInterface<std::pair<const char*, int>> {};
+
+TEST_P(PlantedUnderKills, NothingThatWaitsOrMayRunAgainIsLost) {
+  const int how = GetParam().second;
   Live live({"--resources", "node=1/core=4", "--tree", "2x2"});
+  const Work one = work_in(live, "/1/1", "one"), two = work_in(live, "/2/2", "two");
   const auto all = everything(live, {"/1", "/2", "/1/1", "/1/2", "/2/1", "/2/2"});
-  kill(live.supervisor(), SIGKILL);
+  std::vector<pid_t> order{live.supervisor()};
+  if (how != 0) order.assign(all.begin(), all.end());
+  if (how < 0) std::reverse(order.begin(), order.end());
+  // A job whose own process is killed has failed by itself.
+  std::erase_if(order, [](pid_t pid) {
+    return testing::command_of(pid).find(HOLON_BINARY) == std::string::npos;
+  });
+  for (const pid_t pid : order) {
+    kill(pid, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !alive(pid); }));
+  }
   ASSERT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
   live.start_again();
-  const auto tree = tree_of(live);
-  std::size_t leaves = 0;
-  for (const auto& child : tree.children)
-    for (const auto& leaf : child.children) leaves += leaf.health == "up";
-  EXPECT_EQ(leaves, 4U);
+  EXPECT_EQ(policies_of(tree_of(live)), "fcfs(fcfs(fcfs fcfs) fcfs(fcfs fcfs))");
+  expect_done(live, one, "/1/1", "one");
+  expect_done(live, two, "/2/2", "two");
+  testing::expect_sound_tree(live);
+}
+
+INSTANTIATE_TEST_SUITE_P(OneAfterTheOther, PlantedUnderKills,
+                         ::testing::Values(std::pair("TheRootsSupervisor", 0),
+                                           std::pair("FromTheFirst", 1),
+                                           std::pair("FromTheLast", -1)),
+                         [](const auto& its) { return its.param.first; });
+
+// The instances above live on, and start it again.
+TEST_F(Planted, AChildThatIsKilledOrToldToStopByHandGoesOnWithItsQueue) {
+  const Live live({"--resources", "node=1/core=2", "--tree", "2"});
+  const Work one = work_in(live, "/1", "one"), two = work_in(live, "/2", "two");
+  const pid_t killed = processes_of(live, "/1").supervisor,
+              told = processes_of(live, "/2").supervisor;
+  kill(killed, SIGKILL);
+  kill(told, SIGTERM);
+  ASSERT_TRUE(eventually([&] { return !alive(killed) && !alive(told); }));
+  for (const std::uint64_t child : {1, 2})
+    EXPECT_TRUE(eventually(
+        [&] { return live.record(child).retries == 1 && live.record(child).state == "RUN"; }));
+  expect_done(live, one, "/1", "one");
+  expect_done(live, two, "/2", "two");
+  testing::expect_sound_tree(live);
+}
+
+TEST_F(Planted, ACancelOfAChildIsItsEndForGood) {
+  const Live live({"--resources", "node=1/core=2", "--tree", "2"});
+  const Work work = work_in(live, "/1", "gate");
+  live.cancel(1);
+  EXPECT_EQ(live.wait_one(1).result, "CANCELED");
+  EXPECT_EQ(live.record(work.runs, "/1").result, "CANCELED");
+  EXPECT_EQ(live.record(work.waits, "/1").result, "CANCELED");
+  EXPECT_THAT(live.record(work.waits, "/1").reason, HasSubstr("was told to stop"));
 }
 
 TEST_F(Planted, AnEndThatWasCutShortLeavesNoChildrenThatGoOn) {

@@ -221,7 +221,7 @@ TEST_F(JobManagerTest, WhatFailsAsTheInstanceEndsWaitsForItsNextStart) {
   const auto failed = submit_running({.wishes = R"({"requeue":1,"retry_on":"75"})"});
   const auto ended = submit_running({.wishes = R"({"requeue":1,"retry_on":"75"})"});
   told();
-  jobs().pause_scheduling();
+  jobs().pause_scheduling(true);
   jobs().raise(JobId(lost), "node-failure", "its supervisor is gone", time_);
   jobs().raise(JobId(ended), "cancel", "the day is over", time_);
   end(lost, 0, 0, "killed");

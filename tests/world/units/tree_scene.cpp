@@ -111,6 +111,17 @@ std::uint64_t TreeScene::child(std::int64_t tasks, const std::vector<std::string
   return id;
 }
 
+std::uint64_t TreeScene::child_that_goes_on(std::int64_t tasks) {
+  Wanted wanted{.tasks = tasks, .is_instance = true};
+  wanted.system = R"({"holon": {"goes_on": true, "requeue": 1000}})";
+  const auto reply = submit_words({"instance", "0", "1"}, wanted, "");
+  EXPECT_TRUE(reply) << to_string(reply.error());
+  if (!reply) return 0;
+  const std::string its = "/" + std::to_string(reply->first_id);
+  EXPECT_TRUE(until([&] { return is_up(its); })) << its;
+  return reply->first_id;
+}
+
 msg::JobRecord TreeScene::record(std::uint64_t id, const std::string& path) {
   msg::JobsRequest ask;
   ask.ids = {id};

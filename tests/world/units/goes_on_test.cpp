@@ -1,0 +1,68 @@
+// Children that go on: whatever ends one that nobody has cancelled, it is started again from its
+// journal, with what waits in it and with what may run again.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "tests/world/units/tree_scene.hpp"
+
+namespace holon::world {
+namespace {
+
+constexpr Micros kSecond = 1'000'000;
+
+class GoesOn : public TreeScene {
+ protected:
+  void SetUp() override {
+    begin_root({});
+    child_ = child_that_goes_on(2);
+    Wanted again{.tasks = 2};
+    again.system = R"({"holon": {"requeue": 5}})";
+    runs_ = work(30 * kSecond, again, path());
+    when_running(runs_, path());
+    waits_ = work(kSecond, {.tasks = 2}, path());
+  }
+  std::string path() const { return "/" + std::to_string(child_); }
+  void expect_all_done() {
+    EXPECT_TRUE(until([&] { return record(child_).retries == 1 && is_up(path()); }));
+    EXPECT_EQ(when_over(runs_, path()).result, "COMPLETED");
+    EXPECT_EQ(when_over(waits_, path()).result, "COMPLETED");
+    EXPECT_EQ(record(child_).state, "RUN");
+  }
+
+  std::uint64_t child_ = 0, runs_ = 0, waits_ = 0;
+};
+
+TEST_F(GoesOn, WhenAllOfItIsKilled) {
+  instance(path()).on_signal(SIGKILL);
+  expect_all_done();
+}
+
+TEST_F(GoesOn, WhenItsSupervisorIsLost) {
+  instance(path()).lose_supervisor();
+  expect_all_done();
+}
+
+TEST_F(GoesOn, WhenItIsToldToStopByHand) {
+  instance(path()).on_signal(SIGTERM);
+  expect_all_done();
+}
+
+// Its broker is not there to hear the signal.
+TEST_F(GoesOn, WhenItIsToldToStopWhileItsBrokerIsAway) {
+  Instance& before = instance(path());
+  before.broker()->kill("by a test");
+  before.on_signal(SIGTERM);
+  expect_all_done();
+}
+
+TEST_F(GoesOn, ButNotBehindACancel) {
+  const auto cancelled = call<msg::CancelReply>("cancel", msg::CancelRequest{{child_}, false, ""});
+  ASSERT_TRUE(cancelled);
+  EXPECT_EQ(when_over(child_).result, "CANCELED");
+  EXPECT_EQ(record(runs_, path()).result, "CANCELED");
+  EXPECT_EQ(record(waits_, path()).result, "CANCELED");
+}
+
+}  // namespace
+}  // namespace holon::world
