@@ -89,8 +89,10 @@ void Routing::to_child(JobId child, const Request& request, const std::string& p
   if (job == nullptr) return uses_.gone.answer(request, path);
   if (job->submission->is_instance && is_array(*job))
     return request.fail(about_array_of_instances(uses_.jobs.path_of(child), child.value()));
-  // A child that is ending is waited for: it is expected to end and to be taken over.
-  if (!job->submission->is_instance || is_pending(job->life.state)) {
+  // A child that is ending is waited for: it is expected to end and to be taken over; and so is one
+  // that goes on, which is between two starts.
+  const bool is_away = !is_pending(job->life.state) || job->submission->wishes.goes_on;
+  if (!job->submission->is_instance || !is_away) {
     const char* what =
         job->submission->is_instance ? "has not started yet" : "is a job, not an instance";
     return request.fail(
