@@ -12,18 +12,20 @@ import pytest
 HOLON = os.environ.get("HOLON_BINARY") or shutil.which("holon")
 # What waits for something real waits so long: far more than it takes on a machine with a lot to do.
 PATIENCE = 60
+# A short one: the path of a socket has at most 107 bytes.
+PLACE = os.environ.get("TEST_TMPDIR", "/tmp")
 
 
 class Sandbox:
     """A folder, an environment in which nothing of this machine's user is found, and the instances in it."""
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="hp-", dir="/tmp")
+        self.folder = tempfile.mkdtemp(prefix="hp-", dir=PLACE)
         self.run_dir = os.path.join(self.folder, "r")
         os.mkdir(self.run_dir, 0o700)
         self.env = {"HOME": self.folder, "TMPDIR": self.run_dir, "XDG_RUNTIME_DIR": self.run_dir, "HOLON_BINARY": HOLON}
         self.env["PATH"] = os.path.dirname(HOLON) + ":/usr/bin:/bin"
-        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG"):
+        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "HWLOC_PLUGINS_PATH"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
         self.started = []
@@ -62,7 +64,7 @@ def isolated(monkeypatch):
     """This process itself finds no instance of its user's, and its jobs no job around it."""
     for name in [name for name in os.environ if name.startswith("HOLON_") and name != "HOLON_BINARY"]:
         monkeypatch.delenv(name)
-    nowhere = tempfile.mkdtemp(prefix="hp-", dir="/tmp")
+    nowhere = tempfile.mkdtemp(prefix="hp-", dir=PLACE)
     for name in ("XDG_RUNTIME_DIR", "HOME"):
         monkeypatch.setenv(name, nowhere)
     yield
@@ -72,7 +74,7 @@ def isolated(monkeypatch):
 @pytest.fixture
 def tmp_path():
     """pytest's own keeps the folders of the last runs."""
-    made = tempfile.mkdtemp(prefix="hp-", dir="/tmp")
+    made = tempfile.mkdtemp(prefix="hp-", dir=PLACE)
     yield pathlib.Path(made)
     shutil.rmtree(made, ignore_errors=True)
 

@@ -175,7 +175,9 @@ Ran Process::finish() {
 }
 
 Sandbox::Sandbox() : mark_(name_of_test()) {
-  std::string path = "/tmp/hs-XXXXXX";
+  // TMPDIR may be too long a path for a socket.
+  const char* const folder = std::getenv("TEST_TMPDIR");
+  std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/hs-XXXXXX";
   if (mkdtemp(path.data()) == nullptr) abort();
   folder_ = path;
   fs::create_directory(folder_ + "/run");
@@ -190,7 +192,8 @@ Sandbox::Sandbox() : mark_(name_of_test()) {
                   {"LC_ALL", "C.UTF-8"},
                   {"SYSTEM_TEST_MARK", mark_}};
   tests::end_with_this_process("SYSTEM_TEST_MARK=" + mark_, folder_);
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS",
+                           "HWLOC_PLUGINS_PATH"})
     if (const char* value = std::getenv(name); value != nullptr) environment_[name] = value;
 }
 
