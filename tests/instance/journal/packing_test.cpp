@@ -155,7 +155,7 @@ TEST_F(PackedJournal, IsReadAsOneWithoutPacks) {
       write(*packed);
       write(*plain);
     };
-    for (int step = 0; step < 350; ++step) {
+    for (int step = 0; step < 500; ++step) {
       const auto what = random() % 100;
       if (what < 30) {
         const std::uint64_t count = 1 + random() % 8;
@@ -171,13 +171,13 @@ TEST_F(PackedJournal, IsReadAsOneWithoutPacks) {
           if (what < 80) add_ended(journal, running[at]);
         });
         if (what < 80) running.erase(running.begin() + static_cast<std::ptrdiff_t>(at));
-      } else if (step > 150) {
+      } else if (step > 300) {
         const std::uint64_t surplus = random() % 20, at_most = 1 + random() % 30;
         both([&](Journal& journal) { ASSERT_TRUE(journal.forget(surplus, at_most)); });
       }
       time += random() % 1'000;
       ASSERT_TRUE(packed->commit());
-      if (step % 100 == 49) expect_the_same(*packed, *plain, next);
+      if (step % 100 == 99) expect_the_same(*packed, *plain, next);
     }
     pack_all(*packed);
     expect_the_same(*packed, *plain, next);
@@ -235,7 +235,7 @@ TEST_F(PackedJournal, LosesNothingWhenItsProcessIsKilled) {
     if (child == 0) {
       auto journal = open();
       while (journal) {
-        for (int i = 0; i < 40; ++i) add_events(*journal, 1 + i, journal->next_event());
+        for (int i = 0; i < 20; ++i) add_events(*journal, 1 + i, journal->next_event());
         if (!journal->commit()) _exit(1);
         const std::int64_t last = journal->next_event() - 1;
         if (write(ends[1], &last, sizeof last) < 0) _exit(1);
