@@ -32,20 +32,26 @@ void let_go(Scheduler::State& s, const Job& job, Time now) {
   release_lent(s, job, now);
 }
 
-// What is late to come back comes back from the next moment on: whoever has it until then is past
-// the time of the loan, and is held there from moment to moment. REQUIRES: nothing of it is held.
+// What the job has back of a part, and for how long: no time, if it is over before. What is late to
+// come back comes back from the next moment on: whoever has it until then is past the time of the
+// loan, and is held there from moment to moment.
+Allocation part_back(const Job& job, const LentParts& lent, std::size_t part, Time end, Time now) {
+  Allocation back = lent.parts[part];
+  back.job = number_of_part(job.request.id, part);
+  back.when = {std::max({job.started, back.when.begin, saturating_add(now, 1)}), end};
+  return back;
+}
+
+// REQUIRES: nothing of it is held.
 Status hold(Scheduler::State& s, const Job& job, const LentParts& lent, Time end, Time now) {
   Allocation rest = lent.rest;
   rest.job = job.request.id;
   rest.when = {job.started, end};
   if (Status held = s.plan().machine->impose(job.request, rest); !held) return held;
   for (std::size_t i = 0; i < lent.parts.size(); ++i) {
-    const JobRequest holder = holder_of(job, i);
-    Allocation part = lent.parts[i];
-    part.job = holder.id;
-    part.when = {std::max({job.started, part.when.begin, saturating_add(now, 1)}), end};
-    if (part.when.empty()) continue;  // the job is over before
-    if (Status held = s.plan().machine->impose(holder, part); !held) return held;
+    const Allocation part = part_back(job, lent, i, end, now);
+    if (part.when.empty()) continue;
+    if (Status held = s.plan().machine->impose(holder_of(job, i), part); !held) return held;
     s.plan().lent.edit().emplace(part.when.begin, job.request.id);
   }
   return {};
@@ -71,6 +77,16 @@ JobId owner_of(JobId number) {
 
 // A part that could not be held is let go of with the others.
 Status hold_lent(Scheduler::State& s, Job& job, const LentParts& lent, Time end, Time now) {
+  const auto intruder = s.advances().intruders.find(job.request.id);
+  if (intruder != s.advances().intruders.end() && lent.parts.empty()) {
+    // What it holds beside an advance reservation is settled anew in each pass.
+    release_lent(s, job, now);
+    job.lent.reset();
+    intruder->second.uses.allocation = lent.rest;
+    freed(s);
+    s.progress().released = true;
+    return {};
+  }
   const Allocation before = s.plan().machine->holding(job.request.id);
   const LentParts old = job.lent ? *job.lent : LentParts{before, {}};
   s.plan().machine->settle();
@@ -99,6 +115,16 @@ void release_lent(Scheduler::State& s, const Job& job, Time now) {
     s.plan().machine->release(holder_of(job, i).id, now);
   std::erase_if(s.plan().lent.edit(),
                 [&](const auto& back) { return back.second == job.request.id; });
+}
+
+void end_lent_by(Machine& machine, const Job& job, Time end, Time now) {
+  if (!job.lent) return;
+  for (std::size_t i = 0; i < job.lent->parts.size(); ++i) {
+    const JobRequest holder = holder_of(job, i);
+    machine.release(holder.id, now);
+    const Allocation part = part_back(job, *job.lent, i, end, now);
+    if (!part.when.empty()) static_cast<void>(machine.impose(holder, part));
+  }
 }
 
 Status Scheduler::set_lent(JobId id, const LentParts& lent, Time now) {

@@ -102,6 +102,9 @@ inline void freed(Parts<Plan, Progress> s) {
 Status hold_lent(Scheduler::State& state, Job& job, const LentParts& lent, Time end, Time now);
 // Gives back what the job was to have again.
 void release_lent(Scheduler::State& state, const Job& job, Time now);
+// The job has what it lends back until `end` and no longer, which may be as long as before: not at
+// all, if it ends before.
+void end_lent_by(Machine& machine, const Job& job, Time end, Time now);
 
 // submit() and recover() for a job that names an advance reservation.
 Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);

@@ -52,20 +52,24 @@ class Trial {
     const auto at = machine_->earliest(job_.request, {now_, now_, length_});
     return at && *at <= by;
   }
-  void end(const Job& victim) {
-    static_cast<void>(machine_->set_end(victim.request.id, end_of_preempted(victim, rule_, now_)));
-  }
+  void end(const Job& victim) { end_at(victim, end_of_preempted(victim, rule_, now_)); }
   // The job's start once these have ended: at once, or, where they checkpoint, with the grace.
   Time start_without(const std::vector<const Job*>& victims) {
     for (const Job* const victim : victims)
-      if (!victim->request.checkpoints) machine_->release(victim->request.id, now_);
+      if (!victim->request.checkpoints) {
+        machine_->release(victim->request.id, now_);
+        end_lent_by(*machine_, *victim, now_, now_);
+      }
     return machine_->earliest(job_.request, {now_, now_, length_}).value_or(now_);
   }
-  void let_live(const Job& victim) {
-    static_cast<void>(machine_->set_end(victim.request.id, victim.planned_end));
-  }
+  void let_live(const Job& victim) { end_at(victim, victim.planned_end); }
 
  private:
+  void end_at(const Job& victim, Time end) {
+    static_cast<void>(machine_->set_end(victim.request.id, end));
+    end_lent_by(*machine_, victim, end, now_);
+  }
+
   const Job& job_;
   const PreemptRule& rule_;
   Time now_;

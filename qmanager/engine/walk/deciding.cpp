@@ -52,7 +52,10 @@ void Deciding::reject(Job& job, std::string reason) {
 
 void Deciding::preempt(Job& victim, const Job& for_job, Time end, Time planned) {
   const JobId id = victim.request.id;
-  if (s_.plan().machine->set_end(id, planned)) moved_end(s_, victim, planned);
+  if (s_.plan().machine->set_end(id, planned)) {
+    end_lent_by(*s_.plan().machine, victim, planned, now_);
+    moved_end(s_, victim, planned);
+  }
   victim.preempted_for = for_job.request.id;
   s_.preemption().no_candidate(id);
   ++s_.queues().of(victim).counts.preempted;

@@ -158,6 +158,59 @@ TEST_P(Lending, AJobInAnAdvanceReservationLends) {
   EXPECT_TRUE(step(10).contains(2));
 }
 
+// What it would have had back is not there for it, and in nobody's way.
+TEST_P(Lending, AJobWhosePlaceIsTakenHasNothingBack) {
+  qmanager::SchedulerConfig config = policy(GetParam());
+  config.queues["work"] = config.defaults;
+  config.queues["urgent"] = config.defaults;
+  config.queues["urgent"].preempt = {qmanager::PreemptMode::cancel, 5};
+  config.default_queue = "work";
+  auto scheduler = *qmanager::Scheduler::create(config, store_);
+  auto preemptible = request(1, 4, 1'000);
+  preemptible.preemptible = true;
+  ASSERT_TRUE(scheduler.submit(preemptible, 0));
+  scheduler.step(0);
+  ASSERT_TRUE(scheduler.set_lent(JobId(1), lent({2, 3}, 100), 10));
+  auto urgent = request(2, 4, 200);
+  urgent.queue = "urgent";
+  ASSERT_TRUE(scheduler.submit(urgent, 10));
+  const auto preempted = scheduler.step(10).decisions;
+  EXPECT_TRUE(std::any_of(preempted.begin(), preempted.end(), [](const auto& decision) {
+    const auto* given = std::get_if<qmanager::Preempt>(&decision);
+    return given != nullptr && given->job == JobId(1);
+  }));
+  scheduler.check_invariants();
+  ASSERT_TRUE(scheduler.finish(JobId(1), 12));
+  const auto started = scheduler.step(12).decisions;
+  EXPECT_TRUE(std::any_of(started.begin(), started.end(), [](const auto& decision) {
+    const auto* start = std::get_if<qmanager::Start>(&decision);
+    return start != nullptr && start->job == JobId(2);
+  }));
+  scheduler.check_invariants();
+}
+
+// A job that holds what is lent is late, and an advance reservation stands behind it: what it holds
+// no longer is the reservation's.
+TEST_P(Lending, WhatALateJobHoldsNoLongerIsTheReservations) {
+  Allocation held = cores({0, 1});
+  held.job = JobId(1);
+  held.when = {5, 100};
+  ASSERT_TRUE(scheduler_.start_on(request(1, 2, 95), held, 5));
+  qmanager::AdvanceRequest reserved;
+  reserved.resources = request(90, 4, 0);
+  reserved.when = {100, 500};
+  ASSERT_FALSE(scheduler_.reserve_ahead(reserved, 5)->refused);
+  auto inside = request(2, 3, 50);
+  inside.advance = JobId{90};
+  ASSERT_TRUE(scheduler_.submit(inside, 10));
+  step(100);
+  EXPECT_TRUE(step(105).empty()) << "two cores are in use";
+  ASSERT_TRUE(scheduler_.set_lent(JobId(1), {cores({0}), {}}, 110));
+  EXPECT_TRUE(step(110).contains(2));
+  ASSERT_TRUE(scheduler_.finish(JobId(1), 120));
+  step(120);
+}
+
 TEST(LentParts, HaveNumbersThatTellWhoseTheyAre) {
   EXPECT_EQ(qmanager::owner_of(qmanager::number_of_part(JobId(7), 3)), JobId(7));
   EXPECT_EQ(qmanager::owner_of(JobId(7)), JobId(7));
