@@ -317,9 +317,10 @@ struct TreeNode {
   std::string shape;                   // of the tree that it has planted below it, "4x4"; "": none
   std::vector<std::uint64_t> planted;  // the jobs that the children of that are, over or not
   std::string why;                     // it waits or has ended; "": not known
+  std::int64_t lent_cores = 0, lent_gpus = 0;  // of these, to the instance above
   HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
                pending, running, inactive, failed, cancelled, t_started, expiration, children,
-               policy_trouble, state_dir, shape, planted, why)
+               policy_trouble, state_dir, shape, planted, why, lent_cores, lent_gpus)
 };
 
 // "status": the same node without children.

@@ -16,7 +16,7 @@ struct NodeTotals {
 
 // Totals without nodes that have left the instance, though its graph still has them.
 NodeTotals totals_without(const resource::ResourceStore& store,
-                           const std::vector<resource::VertexId>& gone) {
+                          const std::vector<resource::VertexId>& gone) {
   const auto& graph = store.graph();
   NodeTotals totals{store.total("node"), store.total("core"), store.total("gpu")};
   for (const auto node : gone)
@@ -27,6 +27,17 @@ NodeTotals totals_without(const resource::ResourceStore& store,
       totals.gpus -= type == "gpu" ? graph[v].size : 0;
     }
   return totals;
+}
+
+// What the instance lends of its own is held by jobs here.
+void add_lent(const JobManager& jobs, const resource::ResourceStore& store, msg::TreeNode& node) {
+  for (const JobId id : jobs.lending()) {
+    const ActiveJob* const job = jobs.find(id);
+    if (job == nullptr || !job->life.holds_resources || !job->allocation) continue;
+    const auto held = summarize(nodes_of(store.graph(), *job->allocation)).held;
+    node.lent_cores += held.cores;
+    node.lent_gpus += held.gpus;
+  }
 }
 
 }  // namespace
@@ -49,6 +60,7 @@ msg::TreeNode NodeView::self(Time now) const {
   n.cores_free = store.available("core", now);
   n.gpus = totals.gpus;
   n.gpus_free = store.available("gpu", now);
+  add_lent(uses_.jobs, store, n);
   n.shape = uses_.planted.shape();
   for (const JobId child : uses_.planted.children()) n.planted.push_back(child.value());
   n.pending = counts.pending;

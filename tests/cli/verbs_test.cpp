@@ -413,7 +413,11 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
   auto lost = node("/1/9", "deep", "fcfs", 2, 2);
   lost.health = "unreachable";
   child.children = {lost};
-  root.children = {child, node("/2", "bio", "fcfs", 8, 8)};
+  auto lender = node("/2", "bio", "fcfs", 8, 5);
+  lender.lent_cores = 3;
+  lender.gpus = 2;
+  lender.lent_gpus = 2;
+  root.children = {child, lender};
   broker.answer("tree", root);
   auto wide = job(5, "wide", "SCHED");
   wide.path = "/1/5";
@@ -431,7 +435,7 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
             "|  |  /1/5 and 1 more wait: needs 8 cores, 0 are free\n"
             "|  `- /1/9  deep  unreachable\n"
             "`- /2  bio  fcfs\n"
-            "      8 of 8 cores free; no jobs\n");
+            "      5 of 8 cores free, 3 lent, 0 of 2 gpus, 2 lent; no jobs\n");
 }
 
 // Why a node is drained is somebody's text.

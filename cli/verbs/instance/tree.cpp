@@ -100,7 +100,9 @@ std::string resources_of(const msg::TreeNode& node) {
   std::string text =
       fmt::format("{} of {} core{} free", node.cores_free, node.cores, node.cores == 1 ? "" : "s");
   if (node.nodes > 1) text = fmt::format("{} nodes, ", node.nodes) + text;
+  if (node.lent_cores > 0) text += fmt::format(", {} lent", node.lent_cores);
   if (node.gpus > 0) text += fmt::format(", {} of {} gpus", node.gpus_free, node.gpus);
+  if (node.lent_gpus > 0) text += fmt::format(", {} lent", node.lent_gpus);
   return text;
 }
 

@@ -44,6 +44,9 @@ int verb_grant_lend(Invocation& call) {
           [&what, now](const std::string& word) -> Status {
             const auto at = parse_time(word, now);
             if (!at) return tl::unexpected(at.error());
+            if (*at <= now)
+              return fail(Errc::invalid_argument,
+                          fmt::format("\"{}\" is not after now; +8h and 08:00 are accepted", word));
             what.until = *at;
             return {};
           },
