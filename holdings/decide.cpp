@@ -58,6 +58,20 @@ Result<Turn> extend(const Book& book, Peer child, Extend wanted) {
   return Turn{{entry::Offered{child, wanted}}, {{child, wanted}}, {}};
 }
 
+// In one turn, so that nothing is ever placed on what no agent has looked at.
+Result<Turn> give_back(const Book& book, Peer child, Extend wanted) {
+  wanted.source = Source::returned;
+  const Link& link = link_to(book, child);
+  const Units unseen = common(common(to_clear(link), lent_on(link)), wanted.units);
+  if (unseen.empty()) return extend(book, child, wanted);
+  const Turn left{{entry::Gone{child, unseen}}, {}, {}};
+  const auto after = commit(book, left);
+  if (!after) return tl::unexpected(after.error());
+  auto turn = extend(*after, child, wanted);
+  if (turn) turn->entries.insert(turn->entries.begin(), left.entries.front());
+  return turn;
+}
+
 Result<Turn> recall(const Book& book, Peer child, Recall wanted) {
   const Link& link = link_to(book, child);
   if (wanted.units.empty() || !has_all(in_hand(link), wanted.units))

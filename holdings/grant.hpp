@@ -48,6 +48,10 @@ Result<Book> commit(const Book& book, const Turn& turn);
 // Gives units that are free. `op` and `from` of `wanted` are filled in. until, notice and fence
 // must nest: no later and no longer than those of the units themselves.
 Result<Turn> extend(const Book& book, Peer child, Extend wanted);
+// Gives a child back what it has lent, as an extend does. What processes of the child may still
+// have, returned or lost, is given back as well: nobody has used it, and they are its own. Errors:
+// those of extend.
+Result<Turn> give_back(const Book& book, Peer child, Extend wanted);
 // Asks for units back. REQUIRES nothing of the child: it answers with `will` at once. Units that
 // are asked back already may be asked for again, sooner or harder; nothing happens if an open
 // recall says as much.

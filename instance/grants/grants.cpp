@@ -24,6 +24,10 @@ namespace {
 constexpr Duration kUnread = 60'000;
 constexpr std::size_t kMostWaiting = 1'000;  // requests
 
+bool is_late(const h::Due& loan, Time now) {
+  return loan.at <= now;
+}
+
 void put_need(msg::GrantExplained& about, const Need& need) {
   about.cores = need.least;
   about.nodes = need.nodes;
@@ -59,10 +63,10 @@ Grants::Grants(Uses uses)
       borrower_({uses.identity, uses.journal, uses.store, uses.jobs, uses.granted_nodes, book_,
                  uses.after_commit},
                 [this](const h::Message& message) { send_up(message); }),
-      own_loans_({uses.identity, uses.store, uses.jobs, book_, uses.after_commit},
+      own_loans_({uses.identity, uses.store, uses.scheduler, uses.jobs, book_, uses.after_commit},
                  [this](const h::Message& message) { send_up(message); }),
-      taken_loans_({uses.identity, uses.store, uses.nodes_of_agents, uses.jobs, uses.agents, book_,
-                    lender_}),
+      taken_loans_({uses.identity, uses.store, uses.scheduler, uses.nodes_of_agents, uses.jobs,
+                    uses.agents, book_, lender_}),
       nodes_above_(uses.store, uses.granted_nodes, uses.parent),
       needs_(uses.store, uses.scheduler, uses.jobs, uses.granted_nodes, nodes_above_),
       elastic_({uses.config, uses.journal, uses.store, uses.scheduler, uses.jobs, book_, needs_,
@@ -118,7 +122,9 @@ void Grants::restore(Time now) {
 
 std::string Grants::awaited(const qmanager::JobRequest& job) const {
   if (elastic_.most() > 0) return elastic_.awaited(job);
-  return epoch() > 0 ? "holon grant ask may bring more" : "";
+  if (epoch() == 0) return "";
+  return own_loans_.is_any() ? "holon grant ask may bring more once what is lent is back"
+                             : "holon grant ask may bring more";
 }
 
 void Grants::take(const transport::Request& request, Time now) {
@@ -203,6 +209,8 @@ msg::GrantExplained Grants::explained(const ActiveJob& job, Time now) const {
     about.why_none = "this instance is the root of its tree: nobody is above it";
   } else if (job.life.state != JobState::sched) {
     about.why_none = "it does not wait for resources";
+  } else if (own_loans_.is_any()) {
+    about.why_none = own_loans_.instead_of_more();
   } else {
     Need need = needs_.of_job(job.id, kMostCoresAtOnce, now);
     if (need.least == 0 && nodes_above_.may_come())
@@ -331,6 +339,11 @@ void Grants::add_lent(const h::Link& link, const std::string& path, JobId child,
     if (lent.units.empty()) continue;
     for (const h::Reclaim& open : link.reclaims)
       if (!h::have_none_in_common(open.units, lent.units)) lent.why = open.why;
+    if (const Time now = uses_.clock.now();
+        child != h::kParent && (!lent.why.empty() || is_late(loan, now)))
+      if (const auto reserved = taken_loans_.why_reserved(child, lent.units, now);
+          !reserved.empty())
+        lent.why += (lent.why.empty() ? "" : "; ") + reserved;
     parts.push_back(part_of(lent, path, child));
     parts.back().state = "lent";
   }

@@ -123,9 +123,18 @@ void Lender::begins_anew(JobId child, Time now) {
 
 // ---- messages
 
+// Of a child whose grant has changed more often than the journal here tells: of a damaged one rows
+// are lost. What the child holds and lends is not known then.
+bool Lender::has_forgotten(JobId child, const h::Message& message) const {
+  const auto* const hello = std::get_if<h::Hello>(&message);
+  const h::Link& link = link_to(uses_.book.book(), child);
+  return hello != nullptr && hello->epoch > link.epoch + (link.extending ? 1 : 0);
+}
+
 void Lender::receive(JobId child, const h::Message& message, Time now) {
   if (!is_child(child) || !begin(child, now)) return;
   heard_[child] = now;
+  if (has_forgotten(child, message)) return lose(child, now);
   const std::optional<h::Extend> offered = link_to(uses_.book.book(), child).extending;
   const h::Turn turn = h::receive(uses_.book.book(), child, message, now);
   if (std::holds_alternative<h::Hello>(message)) say_promises_again(child);
@@ -477,9 +486,15 @@ void Lender::clear(JobId child, const ActiveJob& grant, const h::Units& units, T
 
 void Lender::lose_all(Time now) {
   const auto all = uses_.jobs.grants();
-  for (const auto& [child, grants] : all)
+  for (const auto& [child, grants] : all) lose(child, now);
+}
+
+void Lender::lose(JobId child, Time now) {
+  if (const ActiveJob* const job = uses_.jobs.find(child);
+      job != nullptr && job->life.state != JobState::cleanup)
     uses_.jobs.raise(child, "instance",
-                     "the journal was damaged: what it had been given is not known", now);
+                     "the journal was damaged: what it had been given, or has lent, is not known",
+                     now);
 }
 
 }  // namespace holon::instance

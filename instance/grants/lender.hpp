@@ -112,6 +112,8 @@ class Lender {
     std::string why;
     std::optional<holdings::Units> units{};  // of the grant; none: all
   };
+  bool has_forgotten(JobId child, const holdings::Message& message) const;
+  void lose(JobId child, Time now);
   void ensure_own(Time now);
   bool begin(JobId child, Time now);
   void heard(JobId child, const holdings::Ask& ask, Time now);

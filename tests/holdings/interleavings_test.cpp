@@ -235,6 +235,54 @@ TEST(PlantedFaults, ALoanThatComesBackWhileItIsGivenOnIsFound) {
                {fork_of_three({.acts = 4, .repeats = 0, .cuts = 0, .crashes = 0, .jobs = 0})});
 }
 
+// The move of this name, which can be made.
+SmallTree after_move(const SmallTree& tree, const std::string& name, const Code& code) {
+  for (const Move& move : moves_from(tree, code))
+    if (move.name == name) return move.after;
+  ADD_FAILURE() << "nothing that can happen is: " << name;
+  return tree;
+}
+SmallTree after_messages(SmallTree tree, int count, const Code& code) {
+  for (int i = 0; i < count; ++i)
+    for (const Move& move : moves_from(tree, code))
+      if (move.name.starts_with("message ")) {
+        tree = move.after;
+        break;
+      }
+  return tree;
+}
+
+// A child has lent a unit, which is on its way back as the child is fenced around another one.
+SmallTree fenced_as_a_loan_comes_back(const Code& code) {
+  SmallTree tree = fork_of_three({.acts = 6, .repeats = 0, .cuts = 0, .crashes = 0, .jobs = 0});
+  for (const char* unit : {"unit 0 to 1", "unit 1 to 1"})
+    tree = after_messages(after_move(tree, unit, code), 2, code);
+  tree = after_messages(after_move(tree, "1 lends", code), 2, code);
+  tree = after_move(tree, "unit 0 is clear", code);
+  tree = after_move(tree, "recall of 1", code);
+  tree = after_move(tree, "what 1 has lent comes back", code);
+  tree = after_move(tree, "fence of 1 around 1", code);
+  tree.left = {.acts = 0, .repeats = 0, .cuts = 1, .crashes = 1, .jobs = 0};
+  return tree;
+}
+
+// Whether the child has taken it or not, it is the child's in the end.
+TEST(Interleavings, AreSoundWhereAFenceMeetsALoanThatComesBack) {
+  const SmallTree tree = fenced_as_a_loan_comes_back({});
+  EXPECT_FALSE(units_in(link_to(tree.books[0], Peer{1}), State::lost).empty());
+  EXPECT_FALSE(lent_on(link_to(tree.books[0], Peer{1})).empty());
+  expect_sound(tree, kEnd);
+}
+
+TEST(PlantedFaults, ALoanLostToAFenceThatIsNotGivenBackIsFound) {
+  Code code;
+  code.give_back = [](const Book& book, Peer child, Extend wanted) {
+    wanted.source = Source::returned;
+    return extend(book, child, wanted);  // of what is free alone
+  };
+  expect_found("a loan lost to a fence", code, {fenced_as_a_loan_comes_back({})});
+}
+
 TEST(PlantedFaults, AFenceThatTheChildIgnoresIsFound) {
   Code code;
   code.commit = [](const Book& book, const Turn& turn) {

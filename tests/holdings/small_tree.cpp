@@ -136,9 +136,11 @@ class Moves {
       for (const std::uint64_t u : to_clear(link).ids()) look(child, u, link);
     }
   }
-  // Agents wait for what is returned, and end what is lost.
+  // Agents wait for what is returned, and end what is lost. What the child has lent, and was to
+  // have back as the fence fell, nobody ends: it is given back.
   void look(std::size_t child, std::uint64_t u, const Link& link) {
     const bool lost = units_in(link, State::lost).contains(u);
+    if (lost && lent_on(link).contains(u)) return;
     SmallTree after = tree_;
     Ground& ground = after.ground[u];
     for (std::size_t i = 0; i < kInstances; ++i) {
@@ -268,11 +270,11 @@ class Moves {
     if (tree_.parent[child] != 0U) return;
     const Book& book = tree_.books[*tree_.parent[child]];
     Extend wanted;
-    for (const std::uint64_t u : common(free_in(book), lent).ids())
+    const Link& link = link_to(book, peer_of(child));
+    for (const std::uint64_t u : common(all_of(free_in(book), to_clear(link)), lent).ids())
       if (!tree_.ground[u].process[*tree_.parent[child]]) wanted.units.insert(u);
-    wanted.source = Source::returned;
     wanted.until = until_of(book, wanted.units);
-    if (const auto turn = extend(book, peer_of(child), wanted))
+    if (const auto turn = code_.give_back(book, peer_of(child), wanted))
       step("what " + std::to_string(child) + " has lent comes back", std::move(before),
            *tree_.parent[child], *turn);
   }
@@ -281,6 +283,8 @@ class Moves {
       const Link& link = link_to(tree_.books[*tree_.parent[child]], peer_of(child));
       Units wanted;
       for (const Reclaim& open : link.reclaims) wanted = all_of(wanted, open.units);
+      // It was coming back.
+      wanted = all_of(wanted, common(units_in(link, State::lost), lent_on(link)));
       come_back(child, wanted, tree_);
     }
   }

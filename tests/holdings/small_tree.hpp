@@ -27,6 +27,7 @@ struct Code {
     return holdings::receive(book, from, message, 0);
   };
   std::function<Result<Book>(const Book&, const Turn&)> commit = holdings::commit;
+  std::function<Result<Turn>(const Book&, Peer, Extend)> give_back = holdings::give_back;
   bool heeds_bar = true;
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "instance/basics/text.hpp"
+#include "instance/grants/loans/reserved.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {
@@ -18,7 +19,8 @@ namespace {
 namespace h = holdings;
 using nlohmann::json;
 
-constexpr std::int64_t kKeptCores = 1;  // an instance that has no core is none
+constexpr std::int64_t kKeptCores = 1;   // an instance that has no core is none
+constexpr std::size_t kMostLoans = 100;  // at a time: each is planned by itself above
 
 std::string in_words(std::int64_t n, const std::string& type) {
   return fmt::format("{} {}{}", n, type == "gpu" ? "GPU" : type, n == 1 ? "" : "s");
@@ -80,17 +82,39 @@ bool OwnLoans::is_any() const {
   return !uses_.book.up().loans.empty() || !jobs_that_hold().empty();
 }
 
+std::string OwnLoans::instead_of_more() const {
+  UnitCounts lent;
+  for (const JobId id : jobs_that_hold())
+    if (const auto& held = uses_.jobs.find(id)->allocation)
+      if (const auto its = instance::units_of(uses_.store.graph(), *held)) {
+        const UnitCounts counts = count(uses_.store.graph(), *its);
+        lent.cores += counts.cores;
+        lent.gpus += counts.gpus;
+      }
+  const std::string what =
+      lent.gpus == 0    ? in_words(lent.cores, "core")
+      : lent.cores == 0 ? in_words(lent.gpus, "gpu")
+                        : in_words(lent.cores, "core") + " and " + in_words(lent.gpus, "gpu");
+  return fmt::format(
+      "none are given while this instance lends {} of its own; have that back with: holon -i {} "
+      "grant recall",
+      what, uses_.identity.path);
+}
+
 // ---- lending
 
-// Units of the type that are its own and idle; those of nodes with the most of them first, so that
-// what is lent is on few.
-std::vector<std::uint64_t> OwnLoans::idle_of_own(const std::string& type) const {
+// Units of the type that are its own and idle, and in no advance reservation for that time; those
+// of nodes with the most of them first, so that what is lent is on few.
+std::vector<std::uint64_t> OwnLoans::idle_of_own(const std::string& type, Interval when) const {
   const auto& graph = uses_.store.graph();
   h::Units taken = given_by(uses_.book.book());
   for (const JobId id : uses_.jobs.holding())
     if (const ActiveJob* const job = uses_.jobs.find(id); job->allocation)
       if (const auto its = instance::units_of(graph, *job->allocation))
         taken = h::all_of(taken, *its);
+  for (const ReservedUnits& one :
+       reserved_of(uses_.scheduler, graph, units_of(uses_.book.up()), when))
+    taken = h::all_of(taken, one.units);
   std::map<resource::VertexId, std::vector<std::uint64_t>> by_node;
   for (const h::Holding& holding : uses_.book.up().holdings) {
     if (holding.source != h::Source::owned || holding.state != h::State::held) continue;
@@ -139,6 +163,9 @@ Status OwnLoans::may_lend(const msg::GrantLend& what, Time until, Time now) cons
                 fmt::format("{} is after the end of this instance; a time until {} is accepted",
                             shown(until), shown(end)),
                 "until");
+  if (const auto open = jobs_that_hold().size(); open >= kMostLoans)
+    return fail(Errc::busy, fmt::format("it has {} loans already; {} at a time are accepted", open,
+                                        kMostLoans));
   if (has_asked())
     return fail(
         Errc::busy,
@@ -171,7 +198,8 @@ Status OwnLoans::owns(const msg::GrantLend& what) const {
 }
 
 // When so many are idle if all jobs take the whole of their time, as a clause.
-std::string OwnLoans::when_idle(const std::string& type, std::int64_t wanted, Time now) const {
+std::string OwnLoans::when_idle(const std::string& type, std::int64_t wanted, Interval when) const {
+  const Time now = when.begin;
   const auto& graph = uses_.store.graph();
   std::map<std::uint64_t, Time> ends;
   for (const h::Holding& holding : uses_.book.up().holdings)
@@ -180,14 +208,19 @@ std::string OwnLoans::when_idle(const std::string& type, std::int64_t wanted, Ti
         if (const auto v = graph.find_uniq(static_cast<std::int64_t>(unit));
             v && graph.type_name(*v) == type)
           ends[unit] = takes_work(graph, *v) ? now : kTimeMax;
+  const auto until = [&](const h::Units& units, Time end) {
+    for (const std::uint64_t unit : units.ids())
+      if (const auto at = ends.find(unit); at != ends.end()) at->second = std::max(at->second, end);
+  };
+  for (const ReservedUnits& one :
+       reserved_of(uses_.scheduler, graph, units_of(uses_.book.up()), when))
+    until(one.units, one.end);
   for (const JobId id : uses_.jobs.holding()) {
     const ActiveJob* const job = uses_.jobs.find(id);
     const auto its = job->allocation ? instance::units_of(graph, *job->allocation)
                                      : Result<h::Units>(h::Units{});
     if (!its) continue;
-    const Time end = job->life.expiration == 0 ? kTimeMax : job->life.expiration;
-    for (const std::uint64_t unit : its->ids())
-      if (const auto at = ends.find(unit); at != ends.end()) at->second = std::max(at->second, end);
+    until(*its, job->life.expiration == 0 ? kTimeMax : job->life.expiration);
   }
   std::vector<Time> all;
   for (const auto& [unit, end] : ends) all.push_back(end);
@@ -195,18 +228,19 @@ std::string OwnLoans::when_idle(const std::string& type, std::int64_t wanted, Ti
   const auto place = static_cast<std::size_t>(wanted) - 1;
   if (place >= all.size() || all[place] == kTimeMax) return "it is not known when more are";
   const auto& clock = uses_.jobs.clock();
-  return fmt::format("{} are at {}", wanted, time_text(clock.wall(all[place]), clock.wall(now)));
+  return fmt::format("{} {} at {}", wanted, are(wanted),
+                     time_text(clock.wall(all[place]), clock.wall(now)));
 }
 
 Result<std::vector<std::uint64_t>> OwnLoans::choose(const std::string& type, std::int64_t wanted,
-                                                    Time now) const {
+                                                    Interval when) const {
   if (wanted == 0) return std::vector<std::uint64_t>();
-  auto idle = idle_of_own(type);
+  auto idle = idle_of_own(type, when);
   const auto there = static_cast<std::int64_t>(idle.size());
   if (there < wanted)
     return fail(Errc::busy,
                 fmt::format("{} of its own {} idle, {} {} to be lent; {}", in_words(there, type),
-                            are(there), wanted, are(wanted), when_idle(type, wanted, now)));
+                            are(there), wanted, are(wanted), when_idle(type, wanted, when)));
   idle.resize(static_cast<std::size_t>(wanted));
   return idle;
 }
@@ -218,9 +252,9 @@ Result<msg::GrantLent> OwnLoans::lend(const msg::GrantLend& what, const std::str
   if (auto may = may_lend(what, until, now); !may) return tl::unexpected(may.error());
   if (!begin(now)) return fail(Errc::protocol, "what it has cannot be lent");
   if (auto sound = owns(what); !sound) return tl::unexpected(sound.error());
-  auto units = choose("core", what.cores, now);
+  auto units = choose("core", what.cores, {now, until});
   if (!units) return tl::unexpected(units.error());
-  const auto gpus = choose("gpu", what.gpus, now);
+  const auto gpus = choose("gpu", what.gpus, {now, until});
   if (!gpus) return tl::unexpected(gpus.error());
   units->insert(units->end(), gpus->begin(), gpus->end());
   msg::SubmitRequest request;
@@ -337,8 +371,9 @@ Status OwnLoans::recall(const msg::GrantRecall& what, Time now) {
       return fail(
           Errc::busy,
           fmt::format("what job {} lends is on its way to the instance above, which has not "
-                      "answered yet; it can be cancelled, or recalled once it is there",
-                      id.value()),
+                      "answered yet: until then it cannot come back; `holon cancel {}` has it back "
+                      "as soon as it can",
+                      id.value(), id.value()),
           "grant");
   for (const JobId id : all) {
     const h::Units lent = lent_of(id);

@@ -25,6 +25,7 @@ class OwnLoans {
   struct Uses {
     const Identity& identity;
     resource::ResourceStore& store;
+    const qmanager::Scheduler& scheduler;
     JobManager& jobs;
     KeptBook& book;
     AfterCommit& after_commit;
@@ -52,15 +53,18 @@ class OwnLoans {
   std::optional<Time> turn(Time now);
   // Is something of its own lent, or about to be?
   bool is_any() const;
+  // What helps a job here instead of asking for more, which is refused meanwhile; a sentence.
+  // REQUIRES: is_any().
+  std::string instead_of_more() const;
 
  private:
   std::vector<JobId> jobs_that_hold() const;
-  std::vector<std::uint64_t> idle_of_own(const std::string& type) const;
+  std::vector<std::uint64_t> idle_of_own(const std::string& type, Interval when) const;
   Status may_lend(const msg::GrantLend& what, Time until, Time now) const;
   Status owns(const msg::GrantLend& what) const;
   Result<std::vector<std::uint64_t>> choose(const std::string& type, std::int64_t wanted,
-                                            Time now) const;
-  std::string when_idle(const std::string& type, std::int64_t wanted, Time now) const;
+                                            Interval when) const;
+  std::string when_idle(const std::string& type, std::int64_t wanted, Interval when) const;
   void keep_free();
   void look_after(const ActiveJob& job, Time now);
   void release(const ActiveJob& job, const holdings::Units& units, Time now);

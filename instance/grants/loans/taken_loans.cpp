@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "instance/basics/text.hpp"
+#include "instance/grants/loans/reserved.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::instance {
@@ -15,7 +17,7 @@ namespace he = holdings::entry;
 
 constexpr Duration kLookOnceMore = 50;   // ms, at processes that are still there
 constexpr Duration kAwaitAgent = 1'000;  // ms, for an agent that is away
-constexpr Duration kLoanAgain = 1'000;    // ms, what has failed, or what a child has refused
+constexpr Duration kLoanAgain = 1'000;   // ms, what has failed, or what a child has refused
 
 Idset cores_asked(const std::vector<std::int64_t>& numbers) {
   Idset all;
@@ -111,6 +113,7 @@ std::optional<Time> TakenLoans::turn(Time now) {
   std::erase_if(applied_, is_over);
   std::erase_if(again_, is_over);
   std::erase_if(clearing_, is_over);
+  std::erase_if(offered_, is_over);
   h::Units reclaimed;
   for (const JobId child : children) {
     if (!is_child(child)) continue;
@@ -126,17 +129,33 @@ std::optional<Time> TakenLoans::turn(Time now) {
 void TakenLoans::look_after(JobId child, Time now) {
   clear(child, now);
   if (!apply(child, terms_of(child), now)) return;
+  look_at_answer(child, now);
   if (const auto again = again_.find(child); again != again_.end() && again->second > now)
     return at(again->second);
   const Due what = due(child, now);
   if (what.units.empty()) return;
   const auto users = users_of(child, what.units);
   end_users(child, users, now);
+  end_endless(child, users, what.late, now);
   h::Units used;
   for (const auto& [job, its] : users) used = h::all_of(used, its);
+  for (const ReservedUnits& one : reserved_of_loans(child, what.units, now))
+    used = h::all_of(used, one.units);
   give_back(child, without(what.units, used), now);
 }
 
+// A child that ends refuses what comes back.
+void TakenLoans::look_at_answer(JobId child, Time now) {
+  const auto offered = offered_.find(child);
+  const h::Link& link = link_to(uses_.book.book(), child);
+  if (offered == offered_.end() || link.extending) return;
+  if (!h::have_none_in_common(offered->second, here_of(link)))
+    again_[child] = saturating_add(now, kLoanAgain);
+  offered_.erase(offered);
+}
+
+// What the child's processes are still to leave is its own again as it is: where an agent is away,
+// nobody can look there for a while. So is what was on its way back as the child was fenced.
 TakenLoans::Due TakenLoans::due(JobId child, Time now) {
   const h::Link& link = link_to(uses_.book.book(), child);
   Due what;
@@ -144,12 +163,32 @@ TakenLoans::Due TakenLoans::due(JobId child, Time now) {
     if (loan.at > now)
       at(loan.at);
     else
-      what.units = h::all_of(what.units, loan.units);
+      what.late = h::all_of(what.late, loan.units);
   }
-  for (const h::Reclaim& open : link.reclaims)
-    what.reclaimed = h::all_of(what.reclaimed, open.units);
-  what.units = common(h::all_of(what.units, what.reclaimed), here_of(link));
+  what.units = what.late;
+  for (const h::Reclaim& open : link.reclaims) what.units = h::all_of(what.units, open.units);
+  what.units = common(what.units, h::all_of(here_of(link), to_clear(link)));
   return what;
+}
+
+// The reservations beside that in which the child itself runs.
+std::vector<ReservedUnits> TakenLoans::reserved_of_loans(JobId child, const h::Units& units,
+                                                         Time now) const {
+  const ActiveJob* const job = uses_.jobs.find(child);
+  if (job == nullptr || units.empty()) return {};
+  return reserved_of(uses_.scheduler, uses_.store.graph(), units, {now, kTimeMax},
+                     job->submission->wishes.reservation);
+}
+
+std::string TakenLoans::why_reserved(JobId child, const h::Units& units, Time now) const {
+  std::string why;
+  for (const ReservedUnits& one : reserved_of_loans(child, units, now)) {
+    const auto& clock = uses_.jobs.clock();
+    why += fmt::format("{}advance reservation {} has {} until {}", why.empty() ? "" : "; ",
+                       one.reservation.value(), one.units.str(),
+                       time_text(clock.wall(one.end), clock.wall(now)));
+  }
+  return why;
 }
 
 // The jobs that have some of these units, beside that of the child. What they hold is what they
@@ -188,23 +227,62 @@ void TakenLoans::end_users(JobId child, const std::map<JobId, h::Units>& users, 
     }
 }
 
-// The child's job has the units again before the child hears of it.
+// A job without a limit is there because its queue believed that it would be over
+// (default-duration), or within an advance reservation, which ends it.
+void TakenLoans::end_endless(JobId child, const std::map<JobId, h::Units>& users,
+                             const h::Units& late, Time now) {
+  for (const auto& [id, its] : users) {
+    const ActiveJob* const job = uses_.jobs.find(id);
+    if (job == nullptr || job->submission->limit != 0 || h::have_none_in_common(its, late))
+      continue;
+    if (const Time end = job->life.expiration; end != 0 && end <= now) continue;
+    const std::string why = fmt::format("{} has it back", uses_.jobs.path_of(child));
+    if (job->submission->wishes.grant_to.value() != 0)
+      uses_.lender.want_back(id, now, h::RecallMode::drain, why, now);
+    else if (job->life.state == JobState::run)
+      uses_.jobs.raise(
+          id, "node-failure",
+          fmt::format("it has no time limit, and the time for which what it ran on was lent is "
+                      "over: {}",
+                      why),
+          now);
+  }
+}
+
+// What cannot go back yet of one loan does not hold the others back.
 void TakenLoans::give_back(JobId child, const h::Units& units, Time now) {
   const h::Link& link = link_to(uses_.book.book(), child);
   if (units.empty() || link.extending) return;  // looked at again with its answer
+  if (offer_back(child, units, now)) return;
+  const std::vector<h::Due> loans = link.loans;
+  for (const h::Due& loan : loans)
+    if (const h::Units some = common(loan.units, units); !some.empty() && some != units)
+      if (offer_back(child, some, now)) return;
+}
+
+// The child's job has the units again before the child hears of it.
+bool TakenLoans::offer_back(JobId child, const h::Units& units, Time now) {
   h::Extend back;
   back.units = units;
-  back.source = h::Source::returned;
   // Another child may have lent them first, to this one.
   back.until =
       std::min(until_of(uses_.book.book(), units), lent_until(uses_.book.book(), units, child));
-  again_[child] = saturating_add(now, kLoanAgain);  // it may refuse them, as it ends
-  at(again_[child]);
-  const auto offered = h::extend(uses_.book.book(), child, back);
-  if (!offered) return spdlog::warn(fmt::format("grant: {}", to_string(offered.error())));
-  if (!apply(child, terms_of(child, units), now) || !uses_.lender.write(*offered, now)) return;
-  const UnitCounts counts = count(uses_.store.graph(), units);
-  uses_.jobs.note_grant(child, event::LoanReturn{counts.cores, counts.gpus}, now);
+  const auto offered = h::give_back(uses_.book.book(), child, back);
+  if (!offered) {
+    spdlog::warn(fmt::format("grant: {}", to_string(offered.error())));
+    again_[child] = saturating_add(now, kLoanAgain);
+    at(again_[child]);
+    return false;
+  }
+  const h::Units here = common(units, here_of(link_to(uses_.book.book(), child)));
+  if (!apply(child, terms_of(child, units), now) || !uses_.lender.write(*offered, now))
+    return false;
+  offered_[child] = units;
+  clearing_.erase(child);
+  const UnitCounts counts = count(uses_.store.graph(), here);
+  if (!here.empty())
+    uses_.jobs.note_grant(child, event::LoanReturn{counts.cores, counts.gpus}, now);
+  return true;
 }
 
 // What is wanted back, and in use, takes no new work. What goes back to the instance above, too, is

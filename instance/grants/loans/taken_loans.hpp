@@ -18,6 +18,7 @@
 #include "instance/agents/agents.hpp"
 #include "instance/grants/kept_book.hpp"
 #include "instance/grants/lender.hpp"
+#include "instance/grants/loans/reserved.hpp"
 #include "instance/grants/units.hpp"
 #include "instance/manager/manager.hpp"
 #include "instance/tree/identity.hpp"
@@ -30,6 +31,7 @@ class TakenLoans {
   struct Uses {
     const Identity& identity;
     resource::ResourceStore& store;
+    const qmanager::Scheduler& scheduler;
     const NodesOfAgents& nodes_of_agents;
     JobManager& jobs;
     Agents& agents;
@@ -40,6 +42,9 @@ class TakenLoans {
 
   // What jobs may be placed on of what the child has lent. O(its loans).
   std::vector<Lent> lent_by(JobId child) const;
+  // Which advance reservations of this instance keep some of these units from the child that has
+  // lent them, as a clause; "": none.
+  std::string why_reserved(JobId child, const holdings::Units& units, Time now) const;
   // After a restart, once the jobs are there.
   void restore();
   // The child knows nothing of what it has lent: it would use it with others. Then it is ended, and
@@ -58,10 +63,10 @@ class TakenLoans {
     std::uint64_t round = 0;  // an answer to an earlier question says nothing
     holdings::Units units{};  // that were asked about
   };
-  // What is to go back now, and how hard it is wanted.
+  // What is to go back now.
   struct Due {
-    holdings::Units units;      // whatever the reason
-    holdings::Units reclaimed;  // those of them that the child wants before their time
+    holdings::Units units;  // whatever the reason
+    holdings::Units late;   // what is past its time
   };
   using Terms = std::vector<std::pair<holdings::Units, Time>>;
 
@@ -76,14 +81,21 @@ class TakenLoans {
   Due due(JobId child, Time now);
   std::map<JobId, holdings::Units> users_of(JobId child, const holdings::Units& units) const;
   void end_users(JobId child, const std::map<JobId, holdings::Units>& users, Time now);
+  void end_endless(JobId child, const std::map<JobId, holdings::Units>& users,
+                   const holdings::Units& late, Time now);
+  std::vector<ReservedUnits> reserved_of_loans(JobId child, const holdings::Units& units,
+                                               Time now) const;
   void give_back(JobId child, const holdings::Units& units, Time now);
+  bool offer_back(JobId child, const holdings::Units& units, Time now);
+  void look_at_answer(JobId child, Time now);
   void drain_only(const holdings::Units& units);
   void at(Time when) { next_ = next_ ? std::min(*next_, when) : when; }
 
   const Uses uses_;
   std::optional<Time> next_;
-  std::map<JobId, Terms> applied_;  // as the scheduler has it, by child
-  std::map<JobId, Time> again_;     // when to try what has failed
+  std::map<JobId, Terms> applied_;            // as the scheduler has it, by child
+  std::map<JobId, Time> again_;               // when to try what has failed
+  std::map<JobId, holdings::Units> offered_;  // back to a child, which has not answered yet
   std::map<JobId, Clearing> clearing_;
   holdings::Units drained_;  // wanted back before their time, and in use
   std::uint64_t rounds_ = 0;

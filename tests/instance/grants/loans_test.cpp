@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "instance/basics/clock.hpp"
 #include "msg/grant.hpp"
@@ -328,6 +329,116 @@ TEST_F(Loans, ComeFromTwoLoansOfDifferentTimes) {
   EXPECT_EQ(free_of("/1"), 2);
   recall(false, second.job);
   expect_all_back();
+}
+
+TEST_F(Loans, TellsWhatHelpsWhileItLends) {
+  const auto loan = lent(3);
+  const auto wide = hold(4, "wide", "/1");
+  const auto told = live.call<msg::GrantExplained>("grant.explain", msg::GrantExplain{wide}, "/1");
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_EQ(told->cores, 0) << "what it would ask for is refused";
+  EXPECT_THAT(told->why_none, HasSubstr("lends 3 cores of its own"));
+  EXPECT_THAT(told->why_none, HasSubstr("holon -i /1 grant recall"));
+  EXPECT_EQ(live.status("/1")->lent_cores, 3);
+  recall();
+  live.when_running(wide, "/1");
+  live.wait_one(loan.job, "/1");
+  EXPECT_EQ(live.status("/1")->lent_cores, 0);
+  live.release("wide");
+  live.wait_one(wide, "/1");
+  expect_all_back();
+}
+
+// A child with GPUs lends some of them, with a core and without.
+class LoansOfGpus : public ::testing::Test {
+ protected:
+  void TearDown() override { testing::expect_sound_tree(live); }
+
+  static std::string with_gpus(const std::string& jobspec, int gpus) {
+    auto spec = nlohmann::json::parse(jobspec);
+    spec["resources"][0]["with"].push_back({{"type", "gpu"}, {"count", gpus}});
+    return spec.dump();
+  }
+  std::uint64_t submit(std::vector<std::string> command, const JobOptions& options, int gpus,
+                       const std::string& path = "") const {
+    auto request = Live::request(std::move(command), options);
+    request.jobspec = with_gpus(request.jobspec, gpus);
+    const auto job = live.call<msg::SubmitReply>("submit", request, path);
+    EXPECT_TRUE(job) << job.error().what;
+    return job ? job->first_id : 0;
+  }
+  std::uint64_t begin_child() const {
+    JobOptions options;
+    options.cores = 3;
+    options.is_instance = true;
+    return submit({HOLON_BINARY, "start", "--grant", "--bg"}, options, 2);
+  }
+  Result<msg::GrantLent> lend(std::int64_t cores, std::int64_t gpus) const {
+    return live.call<msg::GrantLent>("grant.lend",
+                                     msg::GrantLend{cores, gpus, 0, wall_clock_ms() + kLong}, "/1");
+  }
+  std::int64_t free_gpus(const std::string& path) const {
+    const auto node = live.status(path);
+    return node ? node->gpus_free : -1;
+  }
+
+  const Live live{{"--resources", "node=1/core=4,gpu=2"}};
+};
+
+TEST_F(LoansOfGpus, AreUsedAboveAndComeBack) {
+  ASSERT_EQ(begin_child(), 1u);
+  ASSERT_TRUE(eventually([&] { return free_gpus("/1") == 2; }));
+  const auto more = lend(0, 3);
+  ASSERT_FALSE(more);
+  EXPECT_THAT(more.error().what, HasSubstr("2 GPUs of its own"));
+  const auto first = lend(0, 1);
+  ASSERT_TRUE(first) << first.error().what;
+  EXPECT_EQ(first->gpus, 1);
+  const auto second = lend(1, 1);
+  ASSERT_TRUE(second) << second.error().what;
+  EXPECT_TRUE(eventually([&] { return free_gpus("/") == 2; })) << free_gpus("/");
+  EXPECT_EQ(free_gpus("/1"), 0);
+  EXPECT_TRUE(eventually([&] { return live.record(1).lent_gpus == 2; }));
+  EXPECT_EQ(live.status("/1")->lent_gpus, 2);
+
+  JobOptions options;
+  options.duration = 600;
+  const auto above = submit(live.gated("above"), options, 2);
+  live.when_running(above);
+  const auto below = submit({"/bin/true"}, options, 1, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("grant.recall",
+                                    msg::GrantRecall{0, 0, 0, false, "they are needed"}, "/1"));
+  EXPECT_EQ(live.record(above).state, "RUN");
+  EXPECT_EQ(live.record(below, "/1").state, "SCHED");
+  live.release("above");
+  EXPECT_EQ(live.wait_one(below, "/1").result, "COMPLETED");
+  EXPECT_TRUE(eventually([&] { return free_gpus("/1") == 2; })) << free_gpus("/1");
+  EXPECT_EQ(live.record(1).lent_gpus, 0);
+}
+
+// Where tasks are bound to their cores the agents above look before somebody else gets these.
+class LoansOfRealCores : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (live.status()->cores_free < 2) GTEST_SKIP() << "needs two cores";
+    ASSERT_EQ(live.child({2}), 1u);
+  }
+  void TearDown() override { testing::expect_sound_tree(live); }
+
+  const Live live{std::vector<std::string>{}};
+};
+
+TEST_F(LoansOfRealCores, ComeBackInTimeThoughNoAgentHasLooked) {
+  ASSERT_TRUE(eventually([&] { return live.status("/1").has_value(); }));
+  const pid_t agent = live.agent();
+  testing::signal_process(agent, SIGSTOP);
+  const auto loan = live.call<msg::GrantLent>(
+      "grant.lend", msg::GrantLend{1, 0, 0, wall_clock_ms() + 3 * kSecond}, "/1");
+  EXPECT_TRUE(loan) << loan.error().what;
+  EXPECT_TRUE(eventually([&] { return live.record(loan->job, "/1").state == "RUN"; }));
+  EXPECT_EQ(live.wait_one(loan->job, "/1").result, "COMPLETED") << "while the agent stands still";
+  EXPECT_EQ(live.status("/1")->cores_free, 2);
+  testing::signal_process(agent, SIGCONT);
 }
 
 }  // namespace
