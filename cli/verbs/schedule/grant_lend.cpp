@@ -26,6 +26,17 @@ std::string lent_in_words(const msg::GrantLent& lent, Time now) {
   return fmt::format("{} lent until {}", what, show_time(lent.until, now));
 }
 
+// Errors: invalid_argument.
+Result<Time> end_of_loan(const std::string& word, Time now) {
+  // To parse_time() a length of nothing is no time.
+  const bool is_now =
+      word.starts_with("+0") && word.find_first_of("123456789") == std::string::npos;
+  const auto at = is_now ? Result<Time>(now) : parse_time(word, now);
+  if (!at || *at > now) return at;
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is not after now; +8h and 08:00 are accepted", word));
+}
+
 }  // namespace
 
 int verb_grant_lend(Invocation& call) {
@@ -42,11 +53,8 @@ int verb_grant_lend(Invocation& call) {
       .option(
           "--until",
           [&what, now](const std::string& word) -> Status {
-            const auto at = parse_time(word, now);
+            const auto at = end_of_loan(word, now);
             if (!at) return tl::unexpected(at.error());
-            if (*at <= now)
-              return fail(Errc::invalid_argument,
-                          fmt::format("\"{}\" is not after now; +8h and 08:00 are accepted", word));
             what.until = *at;
             return {};
           },
