@@ -376,10 +376,9 @@ struct Grant {
   std::int64_t patience = -1;
   std::string moved_by;            // as in Lease
   bool moved_by_operator = false;  // as in Lease
-  bool goes_on = false;            // it runs again from its journal, unless it is ended for good
   bool for_good = false;           // as in Lease
   HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind, elastic, patience, moved_by,
-               moved_by_operator, goes_on, for_good)
+               moved_by_operator, for_good)
 };
 // "ending" (up, answered with Empty): the child begins its end. Said again as its last word once
 // all its jobs are INACTIVE and the parent has acknowledged all records.
@@ -397,7 +396,7 @@ struct Lease {
   // the end. Empty: no limit does that.
   std::string moved_by;
   bool moved_by_operator = false;  // only operators may make it later
-  bool for_good = false;  // of a child that goes on: its job is cancelled, it does not run again
+  bool for_good = false;           // of a child that goes on: it does not run again
   HOLON_FIELDS(time_left, lease, elastic, moved_by, moved_by_operator, for_good)
 };
 // "record" (up): job records that changed, paths relative to the tree's root; answered with Empty

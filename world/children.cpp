@@ -65,6 +65,7 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   if (!is_own) child.state_dir = secrets["HOLON_STATE_DIR"];
   child.parent_uri = secrets["HOLON_PARENT_URI"];
   child.token = secrets["HOLON_TOKEN"];
+  child.goes_on = secrets["HOLON_GOES_ON"] == "1";
   if (!is_own) {
     child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
     child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));

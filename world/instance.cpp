@@ -54,7 +54,7 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
     if (!broker) {
       if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
       close(options.socket);  // which no broker has taken over
-      return exit(instance::code_of(broker.error(), options.start.grant));
+      return exit(instance::exit_of_refused(broker.error(), options.goes_on));
     }
     broker_ = std::move(*broker);
     broker_->on_ready(std::move(on_ready));
@@ -231,6 +231,7 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.binary = "holon";
   options_.parent_uri = begin_.parent_uri;
   options_.job_path = is_root() ? "" : begin_.path;
+  options_.goes_on = begin_.goes_on;
   for (std::uint32_t rank = 0; rank < begin_.agents; ++rank)
     options_.secrets.agents.push_back(fmt::format("agent {} of {}", rank, options_.runtime_dir));
   if (has_hosts()) open_to_hosts();

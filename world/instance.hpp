@@ -123,6 +123,7 @@ class Instance {
     bool on_hosts = false;           // of a child: its root has several hosts
     int host = 0;                    // where it runs
     std::string parent_uri, token;
+    bool goes_on = false;
     pid_t task = 0;       // the task of its parent's agent that it is
     Micros program = 0;   // how long it runs once it is ready; 0: until it is told to end
     bool system = false;  // it serves several users

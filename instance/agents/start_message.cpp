@@ -155,6 +155,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.env["HOLON_GRANT_EPOCH"] = std::to_string(epoch);
   if (what.is_instance) {
     start.secrets = {{"HOLON_PARENT_URI", settings_.uri}, {"HOLON_TOKEN", settings_.token(job.id)}};
+    if (what.wishes.goes_on) start.secrets["HOLON_GOES_ON"] = "1";
     // Another user's child keeps its directory with that user's instances.
     if (!settings_.serves_users)
       start.secrets["HOLON_STATE_DIR"] =

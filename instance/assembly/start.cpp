@@ -99,6 +99,7 @@ Result<BrokerOptions> prepare(StartOptions options, launch::Environment handed) 
     prepared.job_path = environment_variable("HOLON_JOB_PATH");
     prepared.parent_uri = handed["HOLON_PARENT_URI"];
     prepared.secrets.token = handed["HOLON_TOKEN"];
+    prepared.goes_on = handed["HOLON_GOES_ON"] == "1";
     if (options.state_dir.empty()) options.state_dir = handed["HOLON_STATE_DIR"];
   }
   prepared.start = std::move(options);

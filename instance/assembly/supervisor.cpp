@@ -89,7 +89,7 @@ class Supervisor {
       on_refused(begun.error());
       code_ = kExitFailed;
       stop();
-      is_cut_short_ = begun.error().code == Errc::busy;
+      is_cut_short_ = begun.error().code == Errc::busy || begun.error().code == Errc::system;
     }
     reactor_.run();
     registration_.end(wall_clock_ms());
@@ -97,7 +97,7 @@ class Supervisor {
       say("the starter has not ended within 10 s: the system has not ended a task of a user yet; "
           "both go when it has");
     launch::end_own_children();  // what tasks and programs have left behind
-    return is_cut_short_ && options_.start.grant && only_a_place() ? kExitAgainLater : code_;
+    return options_.goes_on && (is_cut_short_ || code_ == kExitGaveUp) ? kExitAgainLater : code_;
   }
 
  private:
@@ -188,7 +188,7 @@ class Supervisor {
     if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGXCPU)
       say(fmt::format("got SIG{}, a batch system's warning; the instance ends",
                       sigabbrev_np(signal)));
-    is_cut_short_ = is_cut_short_ || broker_.pid == 0;
+    if (!ending_) is_cut_short_ = broker_.pid == 0;
     if (code_ == 0 && program_.pid <= 0) code_ = options_.start.background ? 0 : 128 + signal;
     stop();
   }
@@ -306,7 +306,7 @@ class Supervisor {
     // Counted once, even if writing the stack took so long that the broker was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    is_cut_short_ = code == kAgainLater || (ending_ && code < 0);
+    is_cut_short_ = code == kAgainLater || code == kTryAgain || (ending_ && code < 0);
     if (ending_) return finish_agents();
     if (code == kTimeIsOver || code == kEndedInOrder) {
       // The broker ended before its agent was there. A child that only gives room to work has ended

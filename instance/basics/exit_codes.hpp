@@ -11,7 +11,8 @@ enum BrokerExit : int {
   kTimeIsOver = 3,  // in order, at the end of a root's time limit or of the walltime around it
   kTryAgain = 4,    // the system refused something: a full disk may have room later
   kBeginAgain = 5,  // another broker is to begin at once, with a new configuration
-  kAgainLater = 6,  // of a child: the instance above may start it again, see kExitAgainLater
+  kAgainLater =
+      6,  // of a child that goes on: the instance above may start it again, see kExitAgainLater
 };
 
 // The exit code of a child's supervisor where the child has kept its queue, or where the processes
@@ -19,8 +20,8 @@ enum BrokerExit : int {
 inline constexpr int kExitAgainLater = 75;
 
 // The code of a broker that cannot begin.
-inline int code_of(const Error& why, bool is_child) {
-  if (why.code == Errc::busy && is_child) return kAgainLater;
+inline int exit_of_refused(const Error& why, bool goes_on) {
+  if (why.code == Errc::busy && goes_on) return kAgainLater;
   return why.code == Errc::system ? kTryAgain : kCannotStart;
 }
 

@@ -17,7 +17,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, backgroun
                                                 verbose, web, system, account, runtime_place, tree,
                                                 level_conf)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
-                                                parent_uri, job_path, most_memory, hosts)
+                                                parent_uri, job_path, goes_on, most_memory, hosts)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets::Keys, server, join, agents)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agents, token, invitation,
                                                 keys)

@@ -72,8 +72,10 @@ struct BrokerOptions {
   std::string runtime_dir;  // 0700; holds the sockets, so it is short
   std::string binary;       // the holon program, absolute
   std::string parent_uri, job_path;  // of a child; else empty
-  std::uint64_t most_memory = 0;     // bytes that this machine may offer; 0: all it has
-  std::vector<std::string> hosts;    // by rank; empty for an instance of one node
+  // A child that the instance above starts again from its journal, until it is ended for good.
+  bool goes_on = false;
+  std::uint64_t most_memory = 0;   // bytes that this machine may offer; 0: all it has
+  std::vector<std::string> hosts;  // by rank; empty for an instance of one node
   // Inherited connections to the starter: the supervisor's, and its agent's; -1: there is none.
   int starter = -1, starter_of_agent = -1;
   int socket = -1;  // listens for agents on other nodes, inherited; -1: there are none

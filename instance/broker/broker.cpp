@@ -200,7 +200,6 @@ Status Broker::recall() {
   if (!grant) return tl::unexpected(grant.error());
   // A run that begins is another holder, also where it goes on from the journal of an earlier one.
   if (!fresh_) grant_ = grant->value_or(HeldGrant());
-  goes_on_ = options_.start.grant && meta_or(journal_, kGoesOn, "") == "1";
   return recall_invited_nodes();
 }
 

@@ -211,9 +211,8 @@ class Broker {
   bool is_ready_ = false;
   bool time_is_over_ = false;  // the reason of the end
   bool is_told_ = false;       // by a signal, to end
-  bool goes_on_ = false;       // a child that its instance above starts again from its journal
-  bool ends_for_good_above_ = false;  // it does not: the job that is this child was cancelled
-  bool keeps_queue_ = false;          // in the end that has begun
+  bool is_last_end_ = false;   // of a child that goes on: it does not run again
+  bool keeps_queue_ = false;   // in the end that has begun
   bool waited_for_lost_ = false;
   bool ends_for_good_ = false;  // no other broker follows
   bool fresh_ = true;

@@ -4,7 +4,6 @@
 
 #include "instance/basics/exit_codes.hpp"
 #include "instance/broker/broker.hpp"
-#include "instance/journal/schema.hpp"
 
 namespace holon::instance {
 namespace {
@@ -24,17 +23,16 @@ constexpr Duration kToHearParent = 2'000;
 // The parent may be gone for good, even before it was ever reached.
 void Broker::await_parent() {
   if (config_.orphan_timeout > 0)
-    orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end_unasked("its parent is gone"); });
+    orphan_timer_ =
+        reactor_.after(config_.orphan_timeout, [this] { end_unasked("its parent is gone"); });
 }
 
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
-  const msg::Lease lease{grant.time_left, grant.lease, grant.elastic, grant.moved_by,
+  const msg::Lease lease{grant.time_left,         grant.lease,   grant.elastic, grant.moved_by,
                          grant.moved_by_operator, grant.for_good};
-  goes_on_ = grant.goes_on;
-  ends_for_good_above_ = grant.for_good;
-  if (goes_on_) journal_.set_meta(kGoesOn, "1");
+  is_last_end_ = grant.for_good;
   if (instance_) {
     instance_->identity.patience = grant.patience;
     // Tells a parent that has just begun, or one that an earlier broker of this instance had told.
@@ -109,7 +107,7 @@ void Broker::let_lease_end() {
 }
 
 void Broker::move_lease(const msg::Lease& told) {
-  ends_for_good_above_ = told.for_good;
+  is_last_end_ = told.for_good;
   const Time end = end_of_lease(told);
   keep_lease(told, end);
   instance_->set_end_mover({told.moved_by, told.moved_by_operator});

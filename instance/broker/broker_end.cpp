@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text/printable.hpp"
 #include "instance/basics/exit_codes.hpp"
@@ -19,7 +20,9 @@ constexpr Duration kToHearEnd = 500;        // for the parent's word about an en
 
 constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
 
-constexpr const char* kEnding = "ending";  // in the journal: why this run was told to end
+// In the journal: why this run was told to end, and "1" where nobody had asked for that.
+constexpr const char* kEnding = "ending";
+constexpr const char* kUnasked = "ending.unasked";
 
 }  // namespace
 
@@ -30,7 +33,7 @@ void Broker::end(const std::string& reason) {
 // Is there a next start, which goes on with what waits? A root has one, and a child that runs again
 // with its instance, unless the instance above has said that this is its last end.
 bool Broker::has_next_start() const {
-  return !parent_ || (goes_on_ && !ends_for_good_above_);
+  return !parent_ || (options_.goes_on && !is_last_end_);
 }
 
 // Nobody has asked for such an end: the jobs have failed, as if all of it had been killed. Those of
@@ -50,8 +53,6 @@ void Broker::end_alone(const std::string& reason) {
 void Broker::end_by_signal() {
   is_told_ = true;
   if (is_lease_over_above()) return end_with_lease();
-  const bool is_cut_off = parent_ && !parent_->is_up();
-  if (is_cut_off) return end_unasked("the instance above was gone, and it was told to stop");
   if (!parent_ || !instance_) return end("it was told to stop");
   if (!has_next_start()) return end(told_to_stop());
   if (!hearing_end_)
@@ -62,6 +63,7 @@ std::string Broker::told_to_stop() const {
   if (has_next_start())
     return fmt::format("{} was stopped with what is around it, and goes on later",
                        instance_->identity.path);
+  if (!parent_->is_up()) return "the instance above was gone, and it was told to stop";
   return fmt::format("job {} was told to stop; its record says why", instance_->identity.path);
 }
 
@@ -77,23 +79,26 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!instance_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
     end_reason_ = reason;
-    return finish(goes_on_ ? kAgainLater : kCannotStart);
+    return finish(options_.goes_on ? kAgainLater : kCannotStart);
   }
   if (phase_ != Phase::up) return;
+  time_is_over_ = type == "timeout";
+  keeps_queue_ = !parent_ || type == "node-failure";
   if (read_only_) {  // its agent is not heard: the supervisor ends the agent
     end_reason_ = reason;
     end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
     return;
   }
   spdlog::info(fmt::format("the instance ends: {}", printable(reason)));
-  time_is_over_ = type == "timeout";
-  keeps_queue_ = !parent_ || type == "node-failure";
   hearing_end_.cancel();
   phase_ = Phase::draining;
   end_reason_ = reason;
   instance_->ending = true;
   instance_->provisions.end();
-  if (!time_is_over_) journal_.set_meta(kEnding, reason);
+  if (!time_is_over_) {
+    journal_.set_meta(kEnding, reason);
+    journal_.set_meta(kUnasked, parent_ && keeps_queue_ ? "1" : "");
+  }
   // Only when the next broker would know it, too: a new instance in this one's place must not find
   // both of them.
   after_commit_.add([this] { say_ending(); });
@@ -105,11 +110,11 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 
 // A broker that crashes as its instance ends is followed by one that continues the end.
 void Broker::go_on_ending() {
-  const auto kept = journal_.meta(kEnding);
-  const std::string reason = kept ? kept->value_or("") : "";
-  if (reason.empty() || read_only_) return;
+  const auto reason = journal_.meta(kEnding), unasked = journal_.meta(kUnasked);
+  if (!reason || reason->value_or("").empty() || read_only_) return;
   if (fresh_) return journal_.set_meta(kEnding, "");
-  parent_ ? end_unasked(reason) : end(reason);
+  if (unasked && unasked->value_or("") == "1") return end_unasked(**reason);
+  end(**reason);
 }
 
 void Broker::say_ending() {
@@ -121,12 +126,17 @@ void Broker::say_ending() {
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
   instance_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
-  // An array ends with its waiting tasks; in a root that may run again it does not end.
+  // An array ends with its waiting tasks; where it may run again it does not end.
   for (const auto& [id, job] : instance_->jobs.active()) {
     const bool runs = job.life.state >= JobState::run && !is_array(job);
     if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
   }
   const std::string note = fmt::format("its instance ended: {}", reason);
+  // An end that was asked for is that of all children: one between two starts would be all that is
+  // left of a tree.
+  if (type != "node-failure")
+    std::copy_if(queued.begin(), queued.end(), std::back_inserter(running),
+                 [this](JobId id) { return instance_->jobs.find(id)->submission->wishes.goes_on; });
   for (const JobId id : running) instance_->jobs.raise(id, type, note, reactor_.now());
   if (keeps_queue_ || queued.empty()) return;
   ends_queued_ = true;

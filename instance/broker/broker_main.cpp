@@ -43,9 +43,9 @@ Result<BrokerOptions::Secrets> read_secrets(int descriptor) {
   return text ? parse_secrets(*text) : tl::unexpected(text.error());
 }
 
-int refuse(const Error& error, bool is_child = false) {
+int refuse(const Error& error, bool goes_on = false) {
   std::fputs(("holon start: " + to_string(error) + "\n").c_str(), stderr);
-  return code_of(error, is_child);
+  return exit_of_refused(error, goes_on);
 }
 
 // Three lines in one write: the uri, the resources, and the hosts that are missing.
@@ -112,7 +112,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     pulse = std::move(*opened);
   }
   auto broker = Broker::create(loop, options, pulse ? &*pulse : nullptr);
-  if (!broker) return refuse(broker.error(), options.start.grant);
+  if (!broker) return refuse(broker.error(), options.goes_on);
   (*broker)->follow_walltime(
       batch::find_allocation(batch::current_environment(), batch::system_of(config->batch_system)));
   constexpr Duration kLookAtLog = 1'000;

@@ -118,8 +118,6 @@ inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
 inline constexpr const char* kTreeShape = "tree.shape";
 inline constexpr const char* kTreeConf = "tree.conf";
 inline constexpr const char* kTreeFirst = "tree.first";
-// Of a child: "1" where the instance above starts it again from this journal.
-inline constexpr const char* kGoesOn = "goes-on";
 // Changes after each loss of commits, whose event numbers are given again.
 inline constexpr const char* kEventEra = "events.era";
 

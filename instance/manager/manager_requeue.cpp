@@ -17,6 +17,8 @@ namespace {
 
 constexpr Duration kFirstBackOff = 1'000;      // ms; doubles with each attempt
 constexpr Duration kLongestBackOff = 600'000;  // ms
+// A child that goes on lives long, and counts the crashes of years: it is away for 16 s at most.
+constexpr std::uint32_t kMostDoublingsOfOneThatGoesOn = 5;
 
 // The delay before this retry, counted from 1.
 Duration back_off(std::uint32_t retry) {
@@ -29,7 +31,7 @@ bool is_node_loss(const Lifecycle& life) {
 }
 
 // A child that goes on has not failed by itself where it was killed, or where it says so.
-bool has_a_next_start(const Lifecycle& life) {
+bool may_be_started_again(const Lifecycle& life) {
   constexpr int kBySignal = 128;
   const int code = exit_code_of(life);
   return life.finished && life.exception.empty() && (code > kBySignal || code == kExitAgainLater);
@@ -51,7 +53,7 @@ bool JobManager::runs_again(const ActiveJob& job) const {
   if (has_given_place(life) && life.preemption.requeue) return true;
   if (life.exception == "preempt" || life.retries - life.preemptions >= wishes.requeue)
     return false;
-  if (is_node_loss(life) || (wishes.goes_on && has_a_next_start(life))) return true;
+  if (is_node_loss(life) || (wishes.goes_on && may_be_started_again(life))) return true;
   const int code = exit_code_of(life);
   return has_own_code(life) && code > 0 &&
          wishes.retry_on.contains(static_cast<std::uint64_t>(code));
@@ -62,7 +64,9 @@ void JobManager::requeue(ActiveJob& job, Time now) {
   const bool preempted = has_given_place(life) && life.preemption.requeue;
   // What goes on was lost with an agent or with all of this instance, and did not fail by itself.
   const bool at_once = preempted || (job.submission->wishes.goes_on && is_node_loss(life));
-  const Duration wait = at_once ? 0 : back_off(life.retries - life.preemptions + 1);
+  std::uint32_t retry = life.retries - life.preemptions + 1;
+  if (job.submission->wishes.goes_on) retry = std::min(retry, kMostDoublingsOfOneThatGoesOn);
+  const Duration wait = at_once ? 0 : back_off(retry);
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);

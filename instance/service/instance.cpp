@@ -252,7 +252,6 @@ Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
   grant.patience = patience();
   grant.moved_by = lease.moved_by;
   grant.moved_by_operator = lease.moved_by_operator;
-  grant.goes_on = job.submission->wishes.goes_on;
   grant.for_good = lease.for_good;
   return grant;
 }
@@ -262,6 +261,11 @@ Result<msg::Grant> Instance::grant_for(const ActiveJob& job) const {
 Duration Instance::patience() const {
   const Duration own = config.shutdown_timeout;
   return identity.patience < 0 ? own : std::min(own, identity.patience - identity.patience / 6);
+}
+
+// Of a child that goes on: it does not run again.
+bool Instance::is_last_end_of(const ActiveJob& job) {
+  return job.submission->wishes.goes_on && (job.life.cancelled || job.life.exception == "timeout");
 }
 
 msg::Lease Instance::lease_of(const ActiveJob& job) const {
@@ -274,12 +278,15 @@ msg::Lease Instance::lease_of(const ActiveJob& job) const {
           elastic,
           mover.path,
           mover.by_operator,
-          job.submission->wishes.goes_on && job.life.cancelled};
+          is_last_end_of(job)};
 }
 
 // A child that goes on hears in time whether the signal is its last end.
 void Instance::kill_tasks(const ActiveJob& job) {
-  if (const msg::Lease lease = lease_of(job); lease.for_good) children.tell_lease(job.id, lease);
+  if (is_last_end_of(job))
+    after_commit.add([this, id = job.id] {
+      if (const ActiveJob* const known = jobs.find(id)) children.tell_lease(id, lease_of(*known));
+    });
   agents.kill_tasks(job);
 }
 

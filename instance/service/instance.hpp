@@ -143,6 +143,7 @@ class Instance final : public Outside {
   std::string awaited_for(const qmanager::JobRequest& job) const;
   std::string doubt(const ActiveJob& job) const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
+  static bool is_last_end_of(const ActiveJob& job);
   msg::Lease lease_of(const ActiveJob& job) const;
 
   ParentLink* parent_;

@@ -91,7 +91,8 @@ void Routing::to_child(JobId child, const Request& request, const std::string& p
     return request.fail(about_array_of_instances(uses_.jobs.path_of(child), child.value()));
   // A child that is ending is waited for: it is expected to end and to be taken over; and so is one
   // that goes on, which is between two starts.
-  const bool is_away = !is_pending(job->life.state) || job->submission->wishes.goes_on;
+  const bool is_between = job->submission->wishes.goes_on && job->life.retries > 0;
+  const bool is_away = !is_pending(job->life.state) || is_between;
   if (!job->submission->is_instance || !is_away) {
     const char* what =
         job->submission->is_instance ? "has not started yet" : "is a job, not an instance";

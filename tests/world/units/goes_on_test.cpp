@@ -56,6 +56,27 @@ TEST_F(GoesOn, WhenItIsToldToStopWhileItsBrokerIsAway) {
   expect_all_done();
 }
 
+// The next broker of that run goes on with the end that the one before was asked for.
+TEST_F(GoesOn, ButNotBehindAShutdownWhoseBrokerDies) {
+  const auto stubborn = work(600 * kSecond, {.tasks = 2, .ignores_term = true}, path());
+  ASSERT_NE(stubborn, 0u);
+  ASSERT_TRUE(call<msg::Empty>("shutdown", msg::ShutdownRequest{}, path()));
+  instance(path()).broker()->kill("by a test");
+  EXPECT_EQ(when_over(child_).retries, 0u);
+  EXPECT_EQ(record(waits_, path()).result, "CANCELED");
+}
+
+// It is between two starts, and would be all that is left of a tree.
+TEST_F(GoesOn, ButNotBehindAnOrderlyEndOfWhatIsAbove) {
+  instance(path()).on_signal(SIGKILL);
+  EXPECT_TRUE(until([&] { return record(child_).state == "DEPEND"; }));
+  Instance& before = instance();
+  before.on_signal(SIGTERM);
+  EXPECT_TRUE(until([&] { return before.over(); }));
+  begin_root({});
+  EXPECT_EQ(record(child_).result, "CANCELED");
+}
+
 TEST_F(GoesOn, ButNotBehindACancel) {
   const auto cancelled = call<msg::CancelReply>("cancel", msg::CancelRequest{{child_}, false, ""});
   ASSERT_TRUE(cancelled);
