@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -272,6 +273,19 @@ class Starters : public testing::Test {
         found.push_back(file_text(entry.path() / "cmdline"));
     }
     return found;
+  }
+
+  // Until Ann has so many `sleep`s and so many shells: one that has yet to start a `sleep`, or to
+  // end when it has, is one too many.
+  static void wait_for(std::size_t sleepers, std::size_t shells) {
+    const auto all_there = [&] {
+      const auto found = processes_of(kAnn);
+      const auto sleeping = std::count_if(
+          found.begin(), found.end(), [](const auto& words) { return words.starts_with("sleep"); });
+      return std::size_t(sleeping) == sleepers && found.size() == sleepers + shells;
+    };
+    for (int i = 0; !all_there() && i < 10'000; ++i) poll(nullptr, 0, 1);
+    EXPECT_TRUE(all_there());
   }
 
   std::string folder_;

@@ -186,7 +186,7 @@ TEST_F(Starters, FilesAreOpenedAsTheirUser) {
   EXPECT_EQ(info.st_mode & 07777, 0644U);
 }
 
-// A process that has given up its session, its environment and its parents.
+// Two processes that have given up their session, their environment and their parents.
 constexpr const char* kRunaway =
     "setsid env -i sh -c 'exec >/dev/null 2>&1 </dev/null; (setsid sleep 1000 &) & (setsid sleep "
     "1001 &) ; :' & wait; echo gone";
@@ -199,8 +199,7 @@ TEST_F(Starters, WhatATaskLeavesBehindEndsWhenItIsToldTo) {
   ASSERT_TRUE(heard);
   EXPECT_EQ(heard->told.nothing_left, 0U);
   EXPECT_EQ(count(), 1U);
-  for (int i = 0; processes_of(kAnn).size() != 2 && i < 10'000; ++i) poll(nullptr, 0, 1);
-  EXPECT_EQ(processes_of(kAnn).size(), 2U);
+  wait_for(2, 0);
   give_order(line.get(), Do::end);
   EXPECT_FALSE(hear(line.get()));
   EXPECT_THAT(processes_of(kAnn), IsEmpty());
@@ -211,7 +210,7 @@ TEST_F(Starters, AnAgentThatDiesTakesItsTasksWithIt) {
   start();
   {
     const Fd line = run(request("ann", {"sh", "-c", std::string(kRunaway) + "; sleep 1002"}), -1);
-    for (int i = 0; processes_of(kAnn).size() < 4 && i < 10'000; ++i) poll(nullptr, 0, 1);
+    wait_for(3, 1);
     EXPECT_EQ(count(), 1U);
   }
   wait_until_idle();
