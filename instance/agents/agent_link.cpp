@@ -33,6 +33,10 @@ int worst_status(const lm::Finished& f) {
   return (f.exit_code & 0xff) << 8;
 }
 
+bool is_start_of_child(const std::vector<std::string>& words) {
+  return words.size() > 2 && words[1] == "start" && words[2] == "--grant";
+}
+
 lm::Program program_of(const Submission& what) {
   const resource::Jobspec& spec = *what.spec;
   lm::Program program;
@@ -134,6 +138,8 @@ lm::Program AgentLink::program_for(const ActiveJob& job) {
     return program;
   }
   program = program_of(*job.submission);
+  if (job.submission->wishes.goes_on && is_start_of_child(program.argv))
+    program.argv.front() = settings_.binary;  // the one that began it may be gone after an upgrade
   const bool comes_again = job.submission->count > 1 && job.submission->files;
   if (size_of_start(program) > kLargestKept && !comes_again) return program;
   program.number = ++last_program_;

@@ -35,6 +35,7 @@ namespace holon::instance {
 // What the tasks of this instance's jobs get beside their jobspec.
 struct TaskSettings {
   std::string uri;        // HOLON_URI
+  std::string binary;     // holon, which starts again the children that go on
   std::string state_dir;  // child instances keep theirs below it
   bool bind = true;  // false: the resources are declared, core numbers mean nothing to the kernel
   bool serves_users = false;  // each job's tasks are its user's

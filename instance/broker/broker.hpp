@@ -144,6 +144,7 @@ class Broker {
   bool has_next_start() const;
   void end_unasked(const std::string& reason);
   std::string told_to_stop() const;
+  void hear_last_end();
   void end_with_lease();
   void let_lease_end();
   void move_walltime(Time end);

@@ -114,6 +114,7 @@ void Broker::move_lease(const msg::Lease& told) {
   instance_->set_lease(end, reactor_.now());
   instance_->grants.set_most(told.elastic, reactor_.now());
   watch_lease(end);
+  hear_last_end();
 }
 
 }  // namespace holon::instance

@@ -108,6 +108,14 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
 }
 
+// The word comes while the instance ends already, unasked: there is no next start for what was
+// kept.
+void Broker::hear_last_end() {
+  if (!is_last_end_ || phase_ != Phase::draining || !std::exchange(keeps_queue_, false)) return;
+  journal_.set_meta(kUnasked, "");
+  end_jobs("cancel", end_reason_);
+}
+
 // A broker that crashes as its instance ends is followed by one that continues the end.
 void Broker::go_on_ending() {
   const auto reason = journal_.meta(kEnding), unasked = journal_.meta(kUnasked);

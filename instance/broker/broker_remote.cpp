@@ -348,7 +348,7 @@ void Broker::lose_node(std::uint32_t rank) {
       rank < options_.hosts.size() ? options_.hosts[rank] : fmt::format("agent {}", rank);
   loss_timer_ = reactor_.after(0, [this, name] {
     spdlog::warn(name + " is lost, and the instance ends for that (--exit-on-loss)");
-    end(name + " is lost (--exit-on-loss)");
+    end_unasked(name + " is lost (--exit-on-loss)");
   });
 }
 

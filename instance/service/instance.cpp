@@ -199,6 +199,7 @@ Result<std::unique_ptr<Instance>> Instance::create(transport::Reactor& reactor,
 TaskSettings Instance::task_settings() {
   TaskSettings settings;
   settings.uri = identity.uri;
+  settings.binary = identity.binary;
   settings.state_dir = identity.state_dir;
   settings.serves_users = identity.serves_users;
   settings.bind = identity.bind;

@@ -79,18 +79,31 @@ Status Planted::begin(const Asked& asked, bool fresh, Time now) {
   if (auto known = recall(); !known) return known;
   if (!fresh) return {};
   if (is_any_left()) {
-    if (asked.shape.empty() || asked.shape == shape_) return {};
-    return fail(Errc::exists,
-                fmt::format("the instance has a tree already, {}, which goes on; leave it out, or "
-                            "name that",
-                            shape_),
-                "--tree " + asked.shape);
+    return check_known(asked);
   }
   const bool is_asked = !asked.shape.empty();
   if (!is_asked && shape_.empty()) return {};
   const auto shape = parse_tree_shape(is_asked ? asked.shape : shape_);
   if (!shape) return tl::unexpected(shape.error());
   return plant(*shape, is_asked ? asked.conf : conf_, now);
+}
+
+// A tree that goes on keeps the shape and the settings that it was planted with.
+Status Planted::check_known(const Asked& asked) const {
+  if (!asked.shape.empty() && asked.shape != shape_)
+    return fail(Errc::exists,
+                fmt::format("the instance has a tree already, {}, which goes on; leave it out, or "
+                            "name that",
+                            shape_),
+                "--tree " + asked.shape);
+  if (asked.conf.empty() || asked.conf == conf_) return {};
+  const std::string kept = conf_.empty() ? "none" : fmt::format("{}", fmt::join(conf_, ", "));
+  return fail(
+      Errc::exists,
+      fmt::format("the instance has a tree already, which goes on with the settings that it "
+                  "was planted with ({}); leave this out, or name those",
+                  kept),
+      fmt::format("--conf-level {}", fmt::join(asked.conf, " --conf-level ")));
 }
 
 Status Planted::recall() {

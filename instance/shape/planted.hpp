@@ -37,7 +37,7 @@ class Planted {
 
   // Reads what the journal has, and plants where this is to be done. `fresh`: a run begins. Errors:
   // out_of_range (too many leaves for the resources, with the numbers), exists (children of another
-  // shape go on), those of the journal.
+  // shape, or with other settings, go on), those of the journal.
   Status begin(const Asked& asked, bool fresh, Time now);
 
   const std::string& shape() const { return shape_; }               // "4x4"; "": no tree
@@ -46,6 +46,7 @@ class Planted {
  private:
   Status recall();
   bool is_any_left() const;
+  Status check_known(const Asked& asked) const;
   Status plant(const TreeShape& shape, const std::vector<std::string>& conf, Time now);
   Result<std::vector<resource::Jobspec>> specs_of(const std::vector<NodeAmounts>& nodes,
                                                   const std::vector<Slice>& parts,

@@ -46,9 +46,10 @@ struct Ran {
 };
 
 // `holon start` with these words, and all that it has said.
-Ran start_with(const std::string& dir, const std::string& words) {
+Ran start_with(const std::string& dir, const std::string& words,
+               const std::string& binary = HOLON_BINARY) {
   const std::string command =
-      "XDG_STATE_HOME=" + dir + "/home " HOLON_BINARY " start " + words + " 2>&1 < /dev/null";
+      "XDG_STATE_HOME=" + dir + "/home " + binary + " start " + words + " 2>&1 < /dev/null";
   Ran ran;
   FILE* const out = popen(command.c_str(), "r");
   std::array<char, 4096> bytes{};
@@ -364,6 +365,44 @@ TEST_F(Planted, AnotherShapeIsRefusedWhileTheTreeGoesOn) {
   const auto ran = start("--bg --tree 4 --state-dir " + live.dir() + "/state");
   EXPECT_NE(ran.code, 0);
   EXPECT_THAT(ran.said, HasSubstr("--tree 4: the instance has a tree already, 2, which goes on"));
+  live.start_again();
+}
+
+TEST_F(Planted, OtherSettingsAreRefusedWhileTheTreeGoesOn) {
+  Live live({"--resources", "node=1/core=4", "--tree", "2", "--conf-level", "1:queue.policy=easy"});
+  kill_everything(live, {"/1", "/2"});
+  const std::string again = "--bg --state-dir " + live.dir() + "/state --tree 2 ";
+  const auto ran = start(again + "--conf-level 1:queue.policy=fcfs");
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.said,
+              HasSubstr("--conf-level 1:queue.policy=fcfs: the instance has a tree already, which "
+                        "goes on with the settings that it was planted with "
+                        "(1:queue.policy=easy)"));
+  live.start_again();
+}
+
+std::size_t processes_that_run(const std::string& program) {
+  std::size_t count = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+    if (std::filesystem::read_symlink(entry.path() / "exe", gone) == program) ++count;
+  return count;
+}
+
+// As after an upgrade: the holon that began the tree may be gone.
+TEST_F(Planted, ItGoesOnWithTheHolonThatStartsIt) {
+  Live live({"--resources", "node=1/core=4", "--tree", "2"});
+  kill_everything(live, {"/1", "/2"});
+  const std::string other = dir() + "/holon";
+  std::filesystem::copy_file(HOLON_BINARY, other);
+  const auto ran = start_with(dir(), "--bg --state-dir " + live.dir() + "/state", other);
+  EXPECT_EQ(ran.code, 0) << ran.said;
+  EXPECT_TRUE(eventually([&] { return processes_that_run(other) == 9; }))
+      << "supervisor, broker and agent of the root and of two children: "
+      << processes_that_run(other);
+  const auto uri = ran.said.substr(std::min(ran.said.find("ipc://"), ran.said.size()));
+  const std::string end = "HOLON_URI=" + uri.substr(0, uri.find('\n')) + " " + other + " shutdown";
+  EXPECT_EQ(std::system(end.c_str()), 0) << end;
   live.start_again();
 }
 

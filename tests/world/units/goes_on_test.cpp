@@ -77,6 +77,21 @@ TEST_F(GoesOn, ButNotBehindAnOrderlyEndOfWhatIsAbove) {
   EXPECT_EQ(record(child_).result, "CANCELED");
 }
 
+// It has kept its queue for a next start that the cancel takes away.
+TEST_F(GoesOn, ButNotWhereACancelComesWhileItEnds) {
+  const auto stubborn = work(600 * kSecond, {.tasks = 2, .ignores_term = true}, path());
+  ASSERT_TRUE(call<msg::CancelReply>("cancel", msg::CancelRequest{{runs_}, false, ""}, path()));
+  when_running(stubborn, path());
+  const auto waits = work(kSecond, {.tasks = 2}, path());
+  instance(path()).on_signal(SIGTERM);
+  EXPECT_TRUE(until([&] { return instance(path()).core()->ending; }));
+  ASSERT_TRUE(call<msg::CancelReply>("cancel", msg::CancelRequest{{child_}, false, ""}));
+  EXPECT_EQ(when_over(child_).result, "CANCELED");
+  EXPECT_EQ(record(waits, path()).result, "CANCELED");
+  EXPECT_THAT(record(waits, path()).reason, ::testing::HasSubstr("was stopped"))
+      << "by its own instance, not in its journal afterwards";
+}
+
 TEST_F(GoesOn, ButNotBehindACancel) {
   const auto cancelled = call<msg::CancelReply>("cancel", msg::CancelRequest{{child_}, false, ""});
   ASSERT_TRUE(cancelled);

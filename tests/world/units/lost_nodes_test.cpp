@@ -138,6 +138,20 @@ TEST_F(LostNodesTest, AChildThatIsToEndsWithTheFirstNodeThatItLoses) {
   EXPECT_THAT(record(job, "/1").reason, HasSubstr("away for 15s"));
 }
 
+// Nobody has asked for that end: it runs again, with what waits in it.
+TEST_F(LostNodesTest, AChildThatGoesOnDoesSoBehindALostNode) {
+  begin({});
+  const auto child_job =
+      child_that_goes_on(2 * kCores, {"--exit-on-loss", "instance.rejoin-timeout=15s"});
+  const std::string its = "/" + std::to_string(child_job);
+  when_running(work(kLong, on_nodes(2), its), its);
+  const auto waits = work(kSecond, on_nodes(2), its);
+  second_agent_of(its).kill("for good");
+  pass(15 * kSecond);  // it may come back before that
+  EXPECT_TRUE(until([&] { return record(child_job).retries == 1 && is_up(its); }));
+  EXPECT_EQ(when_over(waits, its).result, "COMPLETED");
+}
+
 class EndsTest : public TreeScene {
  protected:
   std::uint64_t reserve(Duration lasts) {

@@ -111,10 +111,13 @@ std::uint64_t TreeScene::child(std::int64_t tasks, const std::vector<std::string
   return id;
 }
 
-std::uint64_t TreeScene::child_that_goes_on(std::int64_t tasks) {
+std::uint64_t TreeScene::child_that_goes_on(std::int64_t tasks,
+                                            const std::vector<std::string>& conf) {
   Wanted wanted{.tasks = tasks, .is_instance = true};
   wanted.system = R"({"holon": {"goes_on": true, "requeue": 1000}})";
-  const auto reply = submit_words({"instance", "0", "1"}, wanted, "");
+  std::vector<std::string> words = {"instance", "0", "1"};
+  words.insert(words.end(), conf.begin(), conf.end());
+  const auto reply = submit_words(std::move(words), wanted, "");
   EXPECT_TRUE(reply) << to_string(reply.error());
   if (!reply) return 0;
   const std::string its = "/" + std::to_string(reply->first_id);

@@ -50,7 +50,7 @@ class TreeScene : public Scene, public Instances {
   std::uint64_t child(std::int64_t tasks, const std::vector<std::string>& conf = {},
                       const std::string& path = "", double limit = 0);
   // One that its instance starts again from its journal, until it is ended for good.
-  std::uint64_t child_that_goes_on(std::int64_t tasks);
+  std::uint64_t child_that_goes_on(std::int64_t tasks, const std::vector<std::string>& conf = {});
   // The same without waiting until it is up.
   std::uint64_t submit_child(std::int64_t tasks, const std::vector<std::string>& conf = {},
                              const std::string& path = "", double limit = 0);
