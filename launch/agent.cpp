@@ -20,6 +20,7 @@
 #include "launch/files/job_files.hpp"
 #include "launch/files/place_files.hpp"
 #include "launch/hardware/gpus.hpp"
+#include "launch/tasks/known_machine.hpp"
 #include "launch/jobs.hpp"
 #include "launch/news/late_answers.hpp"
 #include "launch/remote/output_note.hpp"
@@ -108,6 +109,7 @@ class Agent::Impl {
         log_(make_logger(options_)),
         incarnation_((std::uint64_t{std::random_device()()} << 32) | std::random_device()()),
         topology_(portable_topology(ground.topology.empty() ? ground.node.xml() : ground.topology)),
+        shown_(std::move(ground.shown)),
         processes_(*ground.processes),
         tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
@@ -506,8 +508,9 @@ class Agent::Impl {
   std::shared_ptr<spdlog::logger> log_;
   std::uint64_t incarnation_;  // of this start of the agent; no other agent has it
   const std::int64_t began_ = since_boot_ms();
-  std::optional<Time> ends_;     // when its node does
-  std::string topology_;         // a portable one
+  std::optional<Time> ends_;  // when its node does
+  std::string topology_;      // a portable one
+  const KnownMachine shown_;
   bool shows_topology_ = false;  // in the next hello, as the broker has asked for it
   Processes& processes_;         // of jobs_
   ProcessTracking& tracking_;    // of jobs_
@@ -540,18 +543,23 @@ class Agent::Impl {
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
   if (options.hostname.empty()) options.hostname = own_hostname();
-  auto node = Node::discover(options.cpuset);
+  const bool is_nested = !options.cpuset.empty();
+  const char* const known = is_nested ? std::getenv(kKnownMachine) : nullptr;
+  auto node = Node::discover(options.cpuset, known != nullptr ? shown_machine(known) : "");
   if (!node) return tl::unexpected<Error>(node.error());
   auto processes =
       options.starter >= 0 ? starter_processes(reactor, options.starter) : own_processes(reactor);
   if (!processes) return tl::unexpected<Error>(processes.error());
-  NodeFrame frame = frame_of(*node, !options.cpuset.empty());
+  NodeFrame frame = frame_of(*node, is_nested);
+  Result<KnownMachine> shown;
+  if (!node->machine().empty()) shown = show_machine(node->machine());
+  if (shown) frame.machine = shown->path;
   Result<std::string> topology;
   if (options.most_memory > 0) topology = topology_xml(options.cpuset, options.most_memory);
   if (!topology) return tl::unexpected<Error>(topology.error());
-  auto agent =
-      create(reactor, std::move(options),
-             {std::move(*node), std::move(frame), std::move(*processes), std::move(*topology)});
+  auto agent = create(reactor, std::move(options),
+                      {std::move(*node), std::move(frame), std::move(*processes),
+                       std::move(*topology), shown ? std::move(*shown) : KnownMachine()});
   if (agent) (*agent)->impl_->remove_left_files();
   return agent;
 }

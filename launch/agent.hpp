@@ -13,6 +13,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "launch/tasks/known_machine.hpp"
 #include "launch/node.hpp"
 #include "launch/tasks/environment.hpp"
 #include "launch/tasks/processes.hpp"
@@ -59,6 +60,7 @@ class Agent {
     NodeFrame frame;
     std::unique_ptr<Processes> processes;
     std::string topology = {};  // the one it shows; "": that of `node`
+    KnownMachine shown = {};    // to the agents of child instances
   };
 
   // An agent on this machine. Errors: invalid_argument (uri, cpuset), system.

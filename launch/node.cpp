@@ -49,13 +49,35 @@ std::string to_list(hwloc_const_bitmap_t bitmap) {
   return list;
 }
 
-Result<Topology> load() {
+Result<Topology> make_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return system_error("hwloc");
   Topology topology(raw);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-  if (hwloc_topology_load(raw) != 0) return system_error("hwloc cannot read this machine");
   return topology;
+}
+
+Status take_xml(hwloc_topology_t topology, const std::string& xml) {
+  if (hwloc_topology_set_xmlbuffer(topology, xml.c_str(), static_cast<int>(xml.size()) + 1) != 0 ||
+      hwloc_topology_load(topology) != 0)
+    return fail(Errc::invalid_argument, "hwloc cannot read this XML");
+  return {};
+}
+
+Result<Topology> load() {
+  auto topology = make_topology();
+  if (topology && hwloc_topology_load(topology->get()) != 0)
+    return system_error("hwloc cannot read this machine");
+  return topology;
+}
+
+// What another process has seen of this machine, if that can be read.
+Result<Topology> load(const std::string& known) {
+  if (known.empty()) return load();
+  auto topology = make_topology();
+  if (!topology) return topology;
+  hwloc_topology_set_flags(topology->get(), HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
+  return take_xml(topology->get(), known) ? std::move(topology) : load();
 }
 
 // The CPUs that this thread, and what it starts, is bound to, or those of `cpuset`.
@@ -73,16 +95,20 @@ Result<Bitmap> wanted_cpus(hwloc_topology_t topology, const std::string& cpuset)
   return wanted;
 }
 
+Status restrict_to(hwloc_topology_t topology, const std::string& cpuset) {
+  const auto wanted = wanted_cpus(topology, cpuset);
+  if (!wanted) return tl::unexpected<Error>(wanted.error());
+  if (hwloc_bitmap_isequal(wanted->get(), hwloc_topology_get_topology_cpuset(topology))) return {};
+  constexpr auto kFlags = HWLOC_RESTRICT_FLAG_REMOVE_CPULESS | HWLOC_RESTRICT_FLAG_ADAPT_IO;
+  if (hwloc_topology_restrict(topology, wanted->get(), kFlags) != 0)
+    return system_error("hwloc cannot restrict the machine to CPUs " + to_list(wanted->get()));
+  return {};
+}
+
 Result<Topology> load_restricted(const std::string& cpuset) {
   auto topology = load();
   if (!topology) return topology;
-  const auto wanted = wanted_cpus(topology->get(), cpuset);
-  if (!wanted) return tl::unexpected<Error>(wanted.error());
-  if (hwloc_bitmap_isequal(wanted->get(), hwloc_topology_get_topology_cpuset(topology->get())))
-    return topology;
-  constexpr auto kFlags = HWLOC_RESTRICT_FLAG_REMOVE_CPULESS | HWLOC_RESTRICT_FLAG_ADAPT_IO;
-  if (hwloc_topology_restrict(topology->get(), wanted->get(), kFlags) != 0)
-    return system_error("hwloc cannot restrict the machine to CPUs " + to_list(wanted->get()));
+  if (auto good = restrict_to(topology->get(), cpuset); !good) return tl::unexpected(good.error());
   return topology;
 }
 
@@ -200,6 +226,12 @@ std::set<Maker> find_makers(hwloc_topology_t topology, const std::vector<GpuOfMa
   return makers;
 }
 
+// Are there any whose numbers depend on the environment of who looks?
+bool sees_gpus(hwloc_topology_t topology) {
+  const auto gpus = find_gpus(topology);
+  return !gpus.empty() || !find_makers(topology, gpus).empty();
+}
+
 }  // namespace
 
 void CpuMask::add(unsigned cpu) {
@@ -261,11 +293,16 @@ int CpuMask::apply_quietly() const noexcept {
   return sched_setaffinity(0, words_.size() * sizeof(unsigned long), words) == 0 ? 0 : errno;
 }
 
-Result<Node> Node::discover(const std::string& cpuset) {
-  const auto topology = load_restricted(cpuset);
+Result<Node> Node::discover(const std::string& cpuset, const std::string& known) {
+  const auto topology = load(known);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  auto machine = to_xml(topology->get());
+  if (!machine) return tl::unexpected<Error>(machine.error());
+  const bool has_gpus = sees_gpus(topology->get());
+  if (auto good = restrict_to(topology->get(), cpuset); !good) return tl::unexpected(good.error());
   auto node = read(topology->get());
   if (!node) return node;
+  if (!has_gpus) node->machine_ = std::move(*machine);
   const VisibleGpus visible = visible_gpus(node->makers_);
   auto xml = own_xml(topology->get(), visible);
   if (!xml) return tl::unexpected<Error>(xml.error());
@@ -279,14 +316,10 @@ Result<Node> Node::discover(const std::string& cpuset) {
 }
 
 Result<Node> Node::of(const std::string& xml) {
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) return system_error("hwloc");
-  const Topology topology(raw);
-  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
-  if (hwloc_topology_set_xmlbuffer(raw, xml.c_str(), static_cast<int>(xml.size()) + 1) != 0 ||
-      hwloc_topology_load(raw) != 0)
-    return fail(Errc::invalid_argument, "hwloc cannot read this XML");
-  auto node = read(raw);
+  const auto topology = make_topology();
+  if (!topology) return tl::unexpected(topology.error());
+  if (auto good = take_xml(topology->get(), xml); !good) return tl::unexpected(good.error());
+  auto node = read(topology->get());
   if (node) node->xml_ = xml;
   return node;
 }

@@ -42,11 +42,16 @@ class CpuMask {
 // Numbering is that of topology_xml(cpuset): both load and restrict in the same way.
 class Node {
  public:
-  // `cpuset`: "" for what this process may use, or a frame from the parent. Errors as topology_xml.
-  static Result<Node> discover(const std::string& cpuset);
+  // `cpuset`: "" for what this process may use, or a frame from the parent. `known`: machine() of
+  // another process here, which takes the place of looking; "", or no such text: it looks. Errors
+  // as topology_xml.
+  static Result<Node> discover(const std::string& cpuset, const std::string& known = "");
   // The node of another machine, from its topology_xml(). Errors: invalid_argument.
   static Result<Node> of(const std::string& xml);
 
+  // All of this machine, for discover(). "": it has GPUs, which each process has to look at for
+  // itself, as it is shown those in its environment.
+  const std::string& machine() const { return machine_; }
   // The text of topology_xml() with all memory.
   const std::string& xml() const { return xml_; }
   const std::string& cpuset() const { return cpuset_; }  // "0-3": the operating system's numbers
@@ -63,7 +68,7 @@ class Node {
  private:
   static Result<Node> read(hwloc_topology* topology);
 
-  std::string xml_, cpuset_;
+  std::string machine_, xml_, cpuset_;
   std::vector<CpuMask> cores_;  // by core number
   std::size_t gpus_ = 0;
   std::set<Maker> makers_;

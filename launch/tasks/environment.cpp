@@ -9,6 +9,7 @@
 
 #include "base/idset.hpp"
 #include "launch/hardware/gpus.hpp"
+#include "launch/tasks/known_machine.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"
@@ -230,7 +231,10 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes.set("HOLON_CPUSET", frame.cpuset);
   if (start.slurm_names) add_slurm_names(changes, base, start, task, seat, gpus);
   if (!frame.gpus.empty()) changes.set("HOLON_GPU_DEVICES", join(frame.gpus));
-  if (!start.secrets.empty()) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
+  const bool is_instance = !start.secrets.empty();
+  if (is_instance) changes.set(kSecretsVariable, std::to_string(kSecretsDescriptor));
+  changes.set(kKnownMachine,
+              is_instance && !frame.machine.empty() ? std::optional(frame.machine) : std::nullopt);
   return changes;
 }
 

@@ -26,6 +26,7 @@ struct NodeFrame {
   std::string lineage = "";  // of the instance's own processes (lineage.hpp)
   // The folder of files that were added to the job which is this instance; "": none were.
   std::string instance_files = "";
+  std::string machine = "";  // where what is known of this machine is (known_machine.hpp)
 };
 
 // The program's own variables, on top of `inherited` if the program asks for that.

@@ -57,6 +57,18 @@ TEST(Environment, SecretsAreTakenOnce) {
   EXPECT_FALSE(take_secrets());
 }
 
+TEST(Environment, TheMachineIsShownToChildInstancesOnly) {
+  NodeFrame frame;
+  frame.machine = "/proc/7/fd/9";
+  auto start = one_task();
+  const Environment inherited = {{"HOLON_MACHINE", "/proc/1/fd/2"}};
+  EXPECT_EQ(value(task_environment(inherited, start, 0, frame), "HOLON_MACHINE"), "(unset)");
+  start.secrets = {{"HOLON_TOKEN", "x"}};
+  EXPECT_EQ(value(task_environment(inherited, start, 0, frame), "HOLON_MACHINE"), "/proc/7/fd/9");
+  frame.machine = "";
+  EXPECT_EQ(value(task_environment(inherited, start, 0, frame), "HOLON_MACHINE"), "(unset)");
+}
+
 TEST(Environment, ThreadsFollowTheCoresUnlessTheUserSaidOtherwise) {
   auto start = one_task();
   start.cores = "0-3";

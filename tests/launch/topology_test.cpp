@@ -3,9 +3,15 @@
 #include "launch/topology.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "launch/hardware/gpus.hpp"
 #include "launch/node.hpp"
+#include "launch/tasks/in_memory.hpp"
+#include "launch/tasks/known_machine.hpp"
 #include "tests/support/topologies.hpp"
 
 namespace holon::launch {
@@ -200,6 +206,87 @@ TEST(GpusOfOneMaker, AreNamedByTheVariableAlone) {
   EXPECT_EQ(names_of_gpus({{Maker::intel, 0}}, {}), (Names{"intel:0"}));
   EXPECT_EQ(gpu_of_name("GPU-1a2b", Maker::nvidia).device, "GPU-1a2b");
   EXPECT_EQ(gpu_of_name("amd:GPU-1", Maker::nvidia).maker, Maker::amd);
+}
+
+// ---- what an agent has seen of its machine, for those of child instances
+
+// The machine's own text with another name of its host, by which it is known again.
+std::string machine_named(const std::string& name) {
+  std::string text = Node::discover("")->machine();
+  const std::string key = "name=\"HostName\" value=\"";
+  const auto begin = text.find(key) + key.size();
+  return text.replace(begin, text.find('"', begin) - begin, name);
+}
+
+TEST(KnownMachine, TakesThePlaceOfLooking) {
+  const auto own = Node::discover(""), known = Node::discover("", machine_named("seen-before"));
+  ASSERT_TRUE(own && known);
+  ASSERT_THAT(own->machine(), HasSubstr("HostName")) << "this test needs a machine without GPUs";
+  EXPECT_THAT(known->xml(), HasSubstr("seen-before"));
+  EXPECT_THAT(known->machine(), HasSubstr("seen-before")) << "for a child of the child";
+  EXPECT_EQ(known->cpuset(), own->cpuset());
+  EXPECT_EQ(known->cores(), own->cores());
+  for (std::size_t core = 0; core < own->cores(); ++core)
+    EXPECT_EQ(*known->cpus_of(*Idset::parse(std::to_string(core))),
+              *own->cpus_of(*Idset::parse(std::to_string(core))));
+}
+
+// A process that is bound to a part shows all of the machine, and counts as a frame says.
+TEST(KnownMachine, IsAllOfItWhateverMayBeUsed) {
+  const auto whole = Node::discover("");
+  ASSERT_TRUE(whole);
+  const std::string first = whole->cpuset().substr(0, 1);
+  const auto part = Node::discover(first, machine_named("seen-before"));
+  ASSERT_TRUE(part) << to_string(part.error());
+  EXPECT_EQ(part->cpuset(), first);
+  const auto shown = Node::discover("", part->machine());
+  ASSERT_TRUE(shown);
+  EXPECT_THAT(shown->xml(), HasSubstr("seen-before"));
+  EXPECT_EQ(shown->cpuset(), whole->cpuset());
+}
+
+TEST(KnownMachine, IsLookedAtWhereTheTextIsNone) {
+  const auto own = Node::discover(""), known = Node::discover("", "<?xml no topology");
+  ASSERT_TRUE(own && known);
+  EXPECT_EQ(known->xml(), own->xml());
+}
+
+// Each process is shown the GPUs in its environment, and counts those.
+TEST(KnownMachine, IsNotShownWhereItHasGpus) {
+  std::string text = Node::discover("")->machine();
+  const auto end = text.rfind("</object>");
+  ASSERT_NE(end, std::string::npos);
+  text.insert(end, "<object type=\"OSDev\" name=\"cuda0\" osdev_type=\"5\"/>\n");
+  const auto node = Node::discover("", text);
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->gpus_by_number().size(), 1U);
+  EXPECT_EQ(node->machine(), "");
+}
+
+TEST(KnownMachine, IsReadByAnotherProcessAsLongAsItIsShown) {
+  auto shown = show_machine("<?xml of a machine");
+  ASSERT_TRUE(shown) << to_string(shown.error());
+  EXPECT_EQ(shown_machine(shown->path), "<?xml of a machine");
+  const pid_t reader = fork();
+  if (reader == 0) _exit(shown_machine(shown->path) == "<?xml of a machine" ? 0 : 1);
+  int status = 1;
+  ASSERT_EQ(waitpid(reader, &status, 0), reader);
+  EXPECT_EQ(status, 0);
+  shown->memory = {};
+  EXPECT_EQ(shown_machine(shown->path), "");
+}
+
+TEST(KnownMachine, IsNothingElse) {
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  const transport::UniqueFd out(pipe_ends[0]), in(pipe_ends[1]);
+  const auto other = in_memory("other", "bytes of somebody else");
+  ASSERT_TRUE(other);
+  for (const std::string& path :
+       {std::string(), std::string("/nonexistent"), std::string("/proc"), std::string("/dev/zero"),
+        "/proc/self/fd/" + std::to_string(out.get()),
+        "/proc/self/fd/" + std::to_string(other->get())})
+    EXPECT_EQ(shown_machine(path), "") << path;
 }
 
 }  // namespace
