@@ -25,7 +25,7 @@ class Sandbox:
         os.mkdir(self.run_dir, 0o700)
         self.env = {"HOME": self.folder, "TMPDIR": self.run_dir, "XDG_RUNTIME_DIR": self.run_dir, "HOLON_BINARY": HOLON}
         self.env["PATH"] = os.path.dirname(HOLON) + ":/usr/bin:/bin"
-        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "HWLOC_PLUGINS_PATH"):
+        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "LANG", "HWLOC_PLUGINS_PATH", "HWLOC_COMPONENTS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
         self.started = []

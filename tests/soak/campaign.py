@@ -32,8 +32,7 @@ class Campaign:
         self.holon = f"{self.dir}/holon"  # a name of its own for this instance's processes
         shutil.copy(os.path.realpath(options.binary), self.holon)
         self.env = {"PATH": "/usr/bin:/bin", "HOME": self.dir, "TMPDIR": f"{self.dir}/run", "XDG_RUNTIME_DIR": f"{self.dir}/run"}
-        if "HWLOC_PLUGINS_PATH" in os.environ:
-            self.env["HWLOC_PLUGINS_PATH"] = os.environ["HWLOC_PLUGINS_PATH"]
+        self.env |= {name: os.environ[name] for name in ("HWLOC_PLUGINS_PATH", "HWLOC_COMPONENTS") if name in os.environ}
         self.state = f"{self.dir}/state"
         self.peak = 0  # KiB
         self.killed = 0

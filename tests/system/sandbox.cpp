@@ -192,8 +192,8 @@ Sandbox::Sandbox() : mark_(name_of_test()) {
                   {"LC_ALL", "C.UTF-8"},
                   {"SYSTEM_TEST_MARK", mark_}};
   tests::end_with_this_process("SYSTEM_TEST_MARK=" + mark_, folder_);
-  for (const char* name :
-       {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS", "HWLOC_PLUGINS_PATH"})
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS",
+                           "HWLOC_PLUGINS_PATH", "HWLOC_COMPONENTS"})
     if (const char* value = std::getenv(name); value != nullptr) environment_[name] = value;
 }
 

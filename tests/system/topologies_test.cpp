@@ -97,6 +97,7 @@ TEST(MachineOfTwoMakers, ShowsEachLibraryItsOwnDevices) {
       "machine.xml", test::with_cards(test::xml_of_synthetic("pack:1 core:1 pu:1"),
                                       {test::kNvidia, test::kAmd, test::kNvidia}));
   sandbox.environment()["HWLOC_THISSYSTEM"] = "1";
+  sandbox.environment().erase("HWLOC_COMPONENTS");  // hwloc would then not look at the file
   Instance instance(sandbox, {});
   const std::string print =
       "echo \"$CUDA_VISIBLE_DEVICES|$ROCR_VISIBLE_DEVICES|$HIP_VISIBLE_DEVICES\"";
