@@ -1,6 +1,6 @@
 # DiscoverSuites.cmake - a ctest test for each suite of a googletest program; run after the program is linked.
 #
-#   cmake -DPROGRAM=.. -DFOLDER=.. -DRESULTS=.. -DTIMEOUT=.. -DCOST=.. -DHALVES=.. -DENVIRONMENT=.. -DOUT=.. -P DiscoverSuites.cmake
+#   cmake -DPROGRAM=.. -DFOLDER=.. -DRESULTS=.. -DTIMEOUT=.. -DCOST=.. -DTHIRDS=.. -DENVIRONMENT=.. -DOUT=.. -P DiscoverSuites.cmake
 #
 # A suite is a process, and not a case: what a suite shares is made once, and a program that starts in 30 ms is not
 # started 2,700 times. Each leaves RESULTS/<test>.xml, by which scripts/count-cases counts cases.
@@ -20,7 +20,7 @@ foreach(line IN LISTS lines)
   string(REPLACE "/" "_" file "${name}")
   string(APPEND tests
          "add_test([=[${name}]=] [=[${PROGRAM}]=] [=[--gtest_filter=${suite}.*]=] [=[--gtest_output=xml:${RESULTS}/${file}.xml]=])\n"
-         "set_tests_properties([=[${name}]=] PROPERTIES LABELS ${FOLDER} TIMEOUT ${TIMEOUT} COST ${COST} PROCESSORS ${HALVES}")
+         "set_tests_properties([=[${name}]=] PROPERTIES LABELS ${FOLDER} TIMEOUT ${TIMEOUT} COST ${COST} PROCESSORS ${THIRDS}")
   if(ENVIRONMENT)
     string(APPEND tests " ENVIRONMENT [=[${ENVIRONMENT}]=]")
   endif()
