@@ -31,6 +31,8 @@ class Watcher {
     const winsize window{24, 80, 0, 0};
     pid_ = forkpty(&terminal_, nullptr, nullptr, &window);
     if (pid_ != 0) return;
+    // A suite that runs in the background of a script ignores it.
+    std::signal(SIGINT, SIG_DFL);
     setenv("HOLON_URI", live.uri().c_str(), 1);
     setenv("TERM", "xterm", 1);
     setenv("LC_ALL", "C", 1);  // a byte is a column

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -42,6 +43,8 @@ class Person {
     const winsize window{24, 80, 0, 0};
     pid_ = forkpty(&terminal_, nullptr, nullptr, &window);
     if (pid_ == 0) {
+      // A suite that runs in the background of a script ignores some of them.
+      for (const int number : {SIGINT, SIGQUIT, SIGHUP}) std::signal(number, SIG_DFL);
       if (chdir(folder.c_str()) != 0) _exit(126);
       execve(argv[0], argv.data(), env.data());
       _exit(127);
@@ -98,6 +101,13 @@ class Person {
   // What was shown until its end, and the exit code.
   Ran finish() {
     while (terminal_ >= 0 && read_some()) continue;
+    const int process = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+    pollfd ended{process, POLLIN, 0};
+    if (poll(&ended, 1, kPtyPatienceMs) != 1) {
+      ADD_FAILURE() << "it goes on, and has shown: " << seen_;
+      kill(pid_, SIGKILL);
+    }
+    close(process);
     int status = 0;
     waitpid(std::exchange(pid_, -1), &status, 0);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), std::move(seen_), ""};
