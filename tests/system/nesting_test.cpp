@@ -362,6 +362,21 @@ TEST(Nesting, ACampaignOfGrantsIsToldInWords) {
   EXPECT_THAT(sandbox.run({"-i", "/", "grant", "wait"}).err, testing::HasSubstr("is the root"));
 }
 
+TEST(Nesting, WhoWaitsForAllThatAnInstanceHasIsToldToAskThere) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=2"});
+  sandbox.ok({"alloc", "--bg", "-n", "2"});
+  sandbox.ok({"submit", "true"});
+  const std::string why = sandbox.ok({"explain", "2"});
+  EXPECT_THAT(why, HasSubstr("without an end; an instance: holon submit -i /1 runs jobs in it"));
+  sandbox.ok({"submit", "-i", "/1", "true"});
+  sandbox.ok({"-i", "/1", "submit", "-n", "2", "sleep", "1000"});
+  sandbox.ok({"-i", "/1", "submit", "true"});
+  const std::string of_job = sandbox.ok({"explain", "/1/3"});
+  EXPECT_THAT(of_job, HasSubstr("in the way  job 2"));
+  EXPECT_THAT(of_job, testing::Not(HasSubstr("an instance:")));
+}
+
 TEST(Nesting, AnElasticChildHasMoreWhileJobsWaitInIt) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=4"});

@@ -106,8 +106,13 @@ class ReasonSheet {
     if (other.kind == "preempted")
       return text + ", preempted: told to end, and ended at " + show_time(other.until, now_);
     if (other.state != "RUN" && other.state != "CLEANUP") return text + ", in front of it";
-    return text + (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
-                                   : ", without an end");
+    const std::string way =
+        other.is_instance ? "; an instance: holon submit -i " + other.path + " runs jobs in it"
+                          : "";
+    return text +
+           (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
+                            : ", without an end") +
+           way;
   }
 
   const Io& io_;

@@ -58,6 +58,7 @@ void hide_others(msg::Explained& about, const std::string& viewer, const Hiding&
     other.name = "of another user";
     other.user = "";
     other.nodelist = "";
+    other.is_instance = false;
   }
 }
 
@@ -217,6 +218,7 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
   obstacle.state = name_of(job->life.state);
   obstacle.nodelist = job->life.place.nodelist;
   obstacle.until = uses_.clock.wall(job->life.expiration);
+  obstacle.is_instance = job->submission->is_instance && job->life.state == JobState::run;
   if (const auto& told = job->life.preemption; told.by != 0) {
     obstacle.kind = "preempted";
     obstacle.until = uses_.clock.wall(told.end);
