@@ -280,7 +280,7 @@ TEST(KnownMachine, IsNothingElse) {
   std::array<int, 2> pipe_ends{};
   ASSERT_EQ(pipe(pipe_ends.data()), 0);
   const transport::UniqueFd out(pipe_ends[0]), in(pipe_ends[1]);
-  const auto other = in_memory("other", "bytes of somebody else");
+  const auto other = in_memory("other", "<?xml of somebody else");
   ASSERT_TRUE(other);
   for (const std::string& path :
        {std::string(), std::string("/nonexistent"), std::string("/proc"), std::string("/dev/zero"),
