@@ -1,6 +1,8 @@
 // A child that asks for more by itself (grant.max), and gives back what is idle.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "msg/grant.hpp"
 #include "tests/instance/grants/sound_tree.hpp"
 #include "tests/instance/live.hpp"
@@ -47,6 +49,14 @@ class ElasticChild : public ::testing::Test {
     for (auto& job : live.jobs(false, false))
       if (job.name == "grant") found.push_back(job);
     return found;
+  }
+  // Has the child heard that it is to give back all that is not its own?
+  bool has_heard_of_recall() const {
+    const auto reply = live.call<msg::GrantReply>("grant.show", msg::Empty{}, "/1");
+    if (!reply) return false;
+    return std::all_of(reply->held.begin(), reply->held.end(), [](const msg::GrantPart& part) {
+      return part.source != "extra" || part.state == "asked back";
+    });
   }
   void expect_all_back() const {
     EXPECT_TRUE(eventually([&] { return free_of("/") == 4 && cores_of("/1") == 2; }))
@@ -194,6 +204,8 @@ TEST_F(ElasticChild, RestsAfterARecall) {
   submit_eight();
   ASSERT_TRUE(eventually([&] { return running_in("/1") == 4; }));
   ASSERT_TRUE(live.call<msg::Empty>("grant.recall", msg::GrantRecall{1, 0, 0, false, "now"}));
+  ASSERT_TRUE(eventually([&] { return has_heard_of_recall(); }))
+      << "before that the next jobs begin where these end";
   const auto asked = live.jobs(true, false).size();
   for (int i = 0; i < 4; ++i) live.release(std::to_string(i));
   EXPECT_TRUE(eventually([&] { return cores_of("/1") == 2 && free_of("/") == 4; }));
