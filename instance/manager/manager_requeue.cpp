@@ -62,10 +62,14 @@ bool JobManager::runs_again(const ActiveJob& job) const {
 void JobManager::requeue(ActiveJob& job, Time now) {
   const Lifecycle& life = job.life;
   const bool preempted = has_given_place(life) && life.preemption.requeue;
-  // What goes on was lost with an agent or with all of this instance, and did not fail by itself.
-  const bool at_once = preempted || (job.submission->wishes.goes_on && is_node_loss(life));
   std::uint32_t retry = life.retries - life.preemptions + 1;
   if (job.submission->wishes.goes_on) retry = std::min(retry, kMostDoublingsOfOneThatGoesOn);
+  // What goes on was lost with an agent or with all of this instance, and did not fail by itself;
+  // or it was on one node for longer than it would wait. Others would take its place meanwhile.
+  const bool lasted =
+      life.parts.size() == 1 && life.t_start > 0 && distance(life.t_start, now) > back_off(retry);
+  const bool at_once =
+      preempted || (job.submission->wishes.goes_on && (is_node_loss(life) || lasted));
   const Duration wait = at_once ? 0 : back_off(retry);
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},

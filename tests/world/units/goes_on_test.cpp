@@ -38,6 +38,15 @@ TEST_F(GoesOn, WhenAllOfItIsKilled) {
   expect_all_done();
 }
 
+// What waits in the instance above would have its place for as long as it likes.
+TEST_F(GoesOn, InItsOwnPlaceWhereItWasThereForAWhile) {
+  const auto above = work(600 * kSecond, {});
+  pass(2 * kSecond);
+  instance(path()).on_signal(SIGKILL);
+  expect_all_done();
+  EXPECT_EQ(record(above).t_start, 0);
+}
+
 TEST_F(GoesOn, WhenItsSupervisorIsLost) {
   instance(path()).lose_supervisor();
   expect_all_done();
@@ -88,7 +97,7 @@ TEST_F(GoesOn, ButNotWhereACancelComesWhileItEnds) {
   ASSERT_TRUE(call<msg::CancelReply>("cancel", msg::CancelRequest{{child_}, false, ""}));
   EXPECT_EQ(when_over(child_).result, "CANCELED");
   EXPECT_EQ(record(waits, path()).result, "CANCELED");
-  EXPECT_THAT(record(waits, path()).reason, ::testing::HasSubstr("was stopped"))
+  EXPECT_THAT(record(waits, path()).reason, ::testing::HasSubstr("was told to stop"))
       << "by its own instance, not in its journal afterwards";
 }
 
