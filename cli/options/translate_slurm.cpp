@@ -287,10 +287,15 @@ void files(Translation& of) {
        {std::pair("--output", "-o"), {"--error", "-e"}, {"--input", "--input"}})
     if (const auto given = of.take(theirs)) {
       const auto name = sbatch_file(given->value, of_array);
-      if (name && given->has_value && of.knows(ours))
+      if (name && given->has_value && of.knows(ours)) {
         of.use(*given, {ours, *name});
-      else
+      } else if (given->has_value && of.knows(ours) && theirs == std::string_view("--output")) {
+        const std::string usual = of_array ? "slurm-%A_%a.out" : "slurm-%j.out";
+        of.no_equal(*given, "holon has no such name; the output is in " + usual);
+        of.use(*given, {ours, *sbatch_file(usual, of_array)});
+      } else {
         of.no_equal(*given);
+      }
     }
 }
 

@@ -61,7 +61,13 @@ TEST(Translate, OptionsOfSlurmThatMeanTheSame) {
       {"--array=1,3,5-7", "--array=1,3,5-7"},
       {"--array=1-10:2,20", "--array=1,3,5,7,9,20"},
       {"--array=[1-3]%2", "--array=1-3%2"},
-      {"-o %a.out", " [a.sh:2: -o %a.out]"},
+      {"-o %a.out",
+       "-o slurm-{{id}}.out [a.sh:2: -o %a.out: ignored; holon has no such name; the output is in "
+       "slurm-%j.out]"},
+      {"-a 1-2 -o %4a-%N.out",
+       "--array=1-2 -o slurm-{{array.id}}_{{array.index}}.out [a.sh:2: -o %4a-%N.out: ignored; "
+       "holon has no such name; the output is in slurm-%A_%a.out]"},
+      {"-e %N.err", " [a.sh:2: -e %N.err]"},
       {"-o %A.out", "-o {{id}}.out"},
       {"-D /tmp -L matlab:2,ansys", "-D /tmp -L matlab:2,ansys"},
       {"-d afterok:3:5,afterany:7", "-d afterok:3:5,afterany:7"},
@@ -138,8 +144,8 @@ TEST(Translate, TheEnvironmentOfSlurm) {
 }
 
 TEST(Translate, WhatHasNoEqualIsNamed) {
-  EXPECT_EQ(slurm("--mail-type END -n 2 --mail-user=a@b --gpu-bind x -N 2-4 -o %A_%a"),
-            "-n 2 [a.sh:2: -N 2-4] [a.sh:2: -o %A_%a] [a.sh:2: --mail-type END: ignored; holon "
+  EXPECT_EQ(slurm("--mail-type END -n 2 --mail-user=a@b --gpu-bind x -N 2-4 -e %A_%a"),
+            "-n 2 [a.sh:2: -N 2-4] [a.sh:2: -e %A_%a] [a.sh:2: --mail-type END: ignored; holon "
             "sends no mail] [a.sh:2: --mail-user=a@b: ignored; holon sends no mail] [a.sh:2: "
             "--gpu-bind x]");
   EXPECT_EQ(slurm("-p a,b -d afterok:1?afterok:2 --begin=midnight -L a@b"),
