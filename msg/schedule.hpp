@@ -33,7 +33,7 @@ struct Obstacle {
   std::int64_t until = 0;
   std::string kind = "job";  // job, preempted (a job that was told to end), advance
   std::int64_t from = 0;     // when an advance reservation begins
-  bool is_instance = false;  // what waits could be submitted to it instead
+  bool is_instance = false;  // who asks could submit to it instead
   HOLON_FIELDS(kind, id, path, name, user, state, nodelist, from, until, is_instance)
 };
 // A change after which the job would start now.

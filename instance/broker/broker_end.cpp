@@ -97,7 +97,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   instance_->provisions.end();
   if (!time_is_over_) {
     journal_.set_meta(kEnding, reason);
-    journal_.set_meta(kUnasked, parent_ && keeps_queue_ ? "1" : "");
+    journal_.set_meta(kUnasked, type == "node-failure" ? "1" : "");
   }
   // Only when the next broker would know it, too: a new instance in this one's place must not find
   // both of them.
@@ -112,7 +112,10 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 // kept.
 void Broker::hear_last_end() {
   if (!is_last_end_ || phase_ != Phase::draining || !std::exchange(keeps_queue_, false)) return;
+  end_reason_ = told_to_stop();
+  journal_.set_meta(kEnding, end_reason_);
   journal_.set_meta(kUnasked, "");
+  instance_->jobs.pause_scheduling(keeps_queue_);
   end_jobs("cancel", end_reason_);
 }
 

@@ -29,10 +29,11 @@ Result<KnownMachine> show_machine(const std::string& xml) {
 std::string shown_machine(const std::string& path) {
   std::error_code error;
   const std::string link = std::filesystem::read_symlink(path, error).string();
-  if (!link.starts_with(std::string("/memfd:") + kMemoryOfMachine)) return "";
+  if (link != fmt::format("/memfd:{} (deleted)", kMemoryOfMachine)) return "";
   const transport::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat info {};
-  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > kLargest)
+  if (!file || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_uid != geteuid() || info.st_size > kLargest)
     return "";
   std::string text(static_cast<std::size_t>(info.st_size), '\0');
   const ssize_t n = pread(file.get(), text.data(), text.size(), 0);

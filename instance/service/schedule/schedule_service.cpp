@@ -10,6 +10,7 @@
 #include "instance/users/hiding.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
+#include "transport/principal.hpp"
 
 namespace holon::instance {
 namespace {
@@ -58,7 +59,6 @@ void hide_others(msg::Explained& about, const std::string& viewer, const Hiding&
     other.name = "of another user";
     other.user = "";
     other.nodelist = "";
-    other.is_instance = false;
   }
 }
 
@@ -86,6 +86,7 @@ void ScheduleService::explain(const Request& request) {
   msg::ExplainReply reply;
   const auto viewer = viewer_of(request);
   const Hiding hiding = Hiding::from(viewer, uses_.jobs);
+  const std::string asks = transport::user_of(request.principal());
   if (ids.empty()) {
     const auto most =
         ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
@@ -101,6 +102,8 @@ void ScheduleService::explain(const Request& request) {
     auto about = explained(id);
     if (!about) return request.fail(about.error());
     if (viewer) hide_others(*about, *viewer, hiding);
+    for (auto& other : about->in_the_way)
+      other.is_instance = other.is_instance && other.user == asks;
     reply.jobs.push_back(std::move(*about));
   }
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
